@@ -15,8 +15,8 @@
 namespace millrace::net {
 namespace {
 
-// Of the time until the host holds a silent rank for failed, and ends it: a rank that has been cut
-// off says so before.
+// A rank that is cut off says so before the host holds it for failed, and ends it: after this share
+// of the time until then.
 constexpr double kUntilCutOff = 0.9;
 
 }  // namespace

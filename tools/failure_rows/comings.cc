@@ -14,8 +14,8 @@ Seen come_twice() {
                           "exec $RANKS meet sleep:3 reduce:10"});
   seen.expect(job.end() == 0, "the job ends well");
   seen.expect_did(job, 2, "reduce:10");
-  const Json* const holder = job.did(0, "meet");
-  const std::string pid = "pid " + std::to_string(holder == nullptr ? 0 : holder->value("pid", 0));
+  const Line* const holder = job.did(0, "meet");
+  const std::string pid = "pid " + (holder == nullptr ? "" : holder->text("pid"));
   seen.expect(job.words().find("ALREADY_EXISTS") != std::string::npos &&
                   job.words().find(pid + ") has that rank") != std::string::npos,
               "the newcomer: " + job.words());
@@ -28,7 +28,7 @@ Seen come_late() {
       {.ranks = 3, .script = "if [ $RANK = 2 ]; then sleep 1.5; fi; exec $RANKS meet reduce:10"});
   seen.expect(job.end() == 0, "the job ends well");
   seen.expect_did(job, 3, "reduce:10");
-  if (const Json* const line = job.did(0, "meet")) seen.note_ms((*line)["ms"]);
+  if (const Line* const line = job.did(0, "meet")) seen.note_ms(line->number("ms"));
   seen.expect(seen.ms() > 1000, printed("the others waited %.1f s for it", seen.ms() / 1e3));
   return seen;
 }
@@ -41,8 +41,8 @@ Seen never_come() {
   static_cast<void>(job.end());
   for (const int rank : {0, 1, 3}) {
     seen.expect_error(job, rank, "meet:1.5", "DEADLINE_EXCEEDED", {"rank 2"});
-    if (const Json* const line = job.did(rank, "meet:1.5"))
-      seen.note_ms(std::max<double>(seen.ms(), (*line)["ms"]));
+    if (const Line* const line = job.did(rank, "meet:1.5"))
+      seen.note_ms(std::max<double>(seen.ms(), line->number("ms")));
   }
   seen.expect(seen.ms() < 2500, printed("after %.1f s", seen.ms() / 1e3));
   return seen;

@@ -30,20 +30,20 @@ double kill_one(Seen& seen, int victim) {
   for (int rank = 0; rank < 4; ++rank) {
     if (rank == victim) continue;
     seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {name_of(job, victim)});
-    if (const Json* const line = job.did(rank, "reduce:0"))
-      last = std::max<double>(last, (*line)["at"]);
-    const Json* const part = job.did(rank, "part:1");
+    if (const Line* const line = job.did(rank, "reduce:0"))
+      last = std::max<double>(last, line->number("at"));
+    const Line* const part = job.did(rank, "part:1");
     const bool with_it = rank / 2 == victim / 2;
-    seen.expect(part != nullptr && (*part)["ok"] == !with_it,
+    seen.expect(part != nullptr && part->is("ok") == !with_it,
                 std::string(with_it ? "its part fails" : "the part without it goes on"));
   }
-  const Json* const done = job.event("launch_done");
-  seen.expect(done != nullptr && (*done)["first_failure"]["rank"] == victim &&
-                  (*done)["first_failure"]["reason"] == "signal",
+  const Line* const done = job.event("launch_done");
+  seen.expect(done != nullptr && done->number("first_failure.rank") == victim &&
+                  done->text("first_failure.reason") == "signal",
               "launch names it");
-  for (const Json& line : job.lines()) {
-    if (line.value("event", "") == "rank_end" && line["rank"] == victim)
-      last = std::max<double>(last, line["time"]);
+  for (const Line& line : job.lines()) {
+    if (line.text("event") == "rank_end" && line.number("rank") == victim)
+      last = std::max<double>(last, line.number("time"));
   }
   return (last - killed) * 1e3;
 }
@@ -80,18 +80,18 @@ Seen restart_before_it_is_declared() {
                     "if [ $RANK = 1 ]; then $RANKS meet reduce:50 die; exec $RANKS sleep:0.2; "
                     "fi; exec $RANKS meet reduce:0"});
   static_cast<void>(job.end());
-  const Json* const first = job.did(1, "reduce:50");
-  const Json* const second = job.did(1, "sleep:0.2");
+  const Line* const first = job.did(1, "reduce:50");
+  const Line* const second = job.did(1, "sleep:0.2");
   if (!seen.expect(first != nullptr, "the first process was there")) return seen;
-  const std::string pid = "pid " + std::to_string(first->value("pid", 0)) + ")";
-  double last = (*first)["at"];
+  const std::string pid = "pid " + first->text("pid") + ")";
+  double last = first->number("at");
   for (const int rank : {0, 2}) {
     seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {"rank 1 (host ", pid});
-    if (const Json* const line = job.did(rank, "reduce:0"))
-      last = std::max<double>(last, (*line)["at"]);
+    if (const Line* const line = job.did(rank, "reduce:0"))
+      last = std::max<double>(last, line->number("at"));
   }
-  seen.note_ms((last - first->value("at", 0.0)) * 1e3);
-  seen.expect(second != nullptr && second->value("ok", false), "the second process has joined");
+  seen.note_ms((last - first->number("at")) * 1e3);
+  seen.expect(second != nullptr && second->is("ok"), "the second process has joined");
   return seen;
 }
 
@@ -108,8 +108,8 @@ Seen restart_after_a_shrink() {
                             "--commit-every 5 --json --checkpoint " +
                             folder});
     const auto trains = [&] {
-      return std::ranges::any_of(job.lines(), [](const Json& line) {
-        return line.value("event", "") == "step" || line.value("event", "") == "progress";
+      return std::ranges::any_of(job.lines(), [](const Line& line) {
+        return line.text("event") == "step" && line.number("step") >= 20;
       });
     };
     if (seen.expect(job.wait(trains, 30), "four train: " + job.words())) {
@@ -117,16 +117,17 @@ Seen restart_after_a_shrink() {
       std::vector<int> worlds;
       const auto is_whole = [&] {
         worlds.clear();
-        for (const Json& line : job.lines()) {
-          if (line.value("event", "") == "recovery") worlds.push_back(line.value("world_size", 0));
+        for (const Line& line : job.lines()) {
+          if (line.text("event") == "recovery")
+            worlds.push_back(static_cast<int>(line.number("world_size")));
         }
         return worlds.size() >= 2;
       };
-      seen.expect(job.wait(is_whole, 20), "two changes of the world are told");
+      seen.expect(job.wait(is_whole, 20), "two changes of the world are reported");
       seen.expect(worlds == std::vector<int>{3, 4}, "first to three, then to four");
-      for (const Json& line : job.lines()) {
-        if (line.value("event", "") != "recovery") continue;
-        seen.note_ms(std::max(seen.ms(), line.value("seconds", 0.0) * 1e3));
+      for (const Line& line : job.lines()) {
+        if (line.text("event") != "recovery") continue;
+        seen.note_ms(std::max(seen.ms(), line.number("seconds") * 1e3));
       }
       seen.expect(seen.ms() <= 2000, printed("each within %.0f ms", seen.ms()));
       ::kill(job.pid(), SIGTERM);
@@ -149,10 +150,10 @@ Seen die_before_a_subgroups_first_call() {
     ::kill(job.pid_of(2), SIGKILL);
     static_cast<void>(job.end());
     seen.expect_error(job, 0, "part:1", "UNAVAILABLE", {name_of(job, 2)});
-    const Json* const lone = job.did(1, "part:1");
-    seen.expect(lone != nullptr && lone->value("ok", false), "the part without it goes on");
-    const Json* const line = job.did(0, "part:1");
-    return line == nullptr ? 0 : line->value("ms", 0.0);
+    const Line* const lone = job.did(1, "part:1");
+    seen.expect(lone != nullptr && lone->is("ok"), "the part without it goes on");
+    const Line* const line = job.did(0, "part:1");
+    return line == nullptr ? 0 : line->number("ms");
   });
 }
 

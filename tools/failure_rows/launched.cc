@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "millrace/core/base/check.h"
 
@@ -83,14 +84,14 @@ void Launched::take(std::string& text, const char* bytes, std::size_t size) {
   text.append(bytes, size);
   if (&text != &half_line_) return;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-    Json line = Json::parse(text.substr(0, end), nullptr, false);
+    std::optional<Line> line = read_line(text.substr(0, end));
     text.erase(0, end + 1);
-    if (line.is_discarded() || !line.is_object()) continue;
-    if (proxy_ != nullptr && line.value("event", "") == "launch_start") {
-      const std::string store = line["store"];
+    if (!line) continue;
+    if (proxy_ != nullptr && line->text("event") == "launch_start") {
+      const std::string store = line->text("store");
       proxy_->set_host(std::stoi(store.substr(store.rfind(':') + 1)));
     }
-    lines_.push_back(std::move(line));
+    lines_.push_back(*std::move(line));
   }
 }
 
@@ -136,30 +137,29 @@ int Launched::end(double seconds) {
   return *code_;
 }
 
-const Json* Launched::did(int rank, const std::string& word) const {
-  const auto found = std::ranges::find_if(lines_.rbegin(), lines_.rend(), [&](const Json& line) {
-    return line.value("rank", -1) == rank && line.value("did", "") == word;
+const Line* Launched::did(int rank, const std::string& word) const {
+  const auto found = std::ranges::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& line) {
+    return line.number("rank", -1) == rank && line.text("did") == word;
   });
   return found == lines_.rend() ? nullptr : &*found;
 }
 
 bool Launched::begun(int ranks, const std::string& word) const {
   return std::ranges::count_if(
-             lines_, [&](const Json& line) { return line.value("begun", "") == word; }) >= ranks;
+             lines_, [&](const Line& line) { return line.text("begun") == word; }) >= ranks;
 }
 
-const Json* Launched::event(const std::string& name) const {
-  const auto found = std::ranges::find_if(lines_.rbegin(), lines_.rend(), [&](const Json& line) {
-    return line.value("event", "") == name;
-  });
+const Line* Launched::event(const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      lines_.rbegin(), lines_.rend(), [&](const Line& line) { return line.text("event") == name; });
   return found == lines_.rend() ? nullptr : &*found;
 }
 
 pid_t Launched::pid_of(int rank) const {
   pid_t pid = -1;
-  for (const Json& line : lines_) {
-    if (line.value("event", "") == "rank_start" && line.value("rank", -1) == rank)
-      pid = line["pid"];
+  for (const Line& line : lines_) {
+    if (line.text("event") == "rank_start" && line.number("rank", -1) == rank)
+      pid = static_cast<pid_t>(line.number("pid"));
   }
   return pid;
 }

@@ -6,16 +6,14 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "millrace/tools/failure_rows/line.h"
 #include "millrace/tools/failure_rows/proxy.h"
 
 namespace millrace::failures {
-
-using Json = nlohmann::json;
 
 double unix_seconds();
 // Where this program is, and those that it runs.
@@ -45,13 +43,13 @@ class Launched {
   // To its end; its exit code, -1 where it is late.
   int end(double seconds = 60);
 
-  const std::vector<Json>& lines() const { return lines_; }  // of stdout
+  const std::vector<Line>& lines() const { return lines_; }  // of stdout
   const std::string& words() const { return words_; }        // of stderr
   // The last line of that rank about that word; nullptr: none yet.
-  const Json* did(int rank, const std::string& word) const;
+  const Line* did(int rank, const std::string& word) const;
   // Whether so many ranks have begun their loop of that word.
   bool begun(int ranks, const std::string& word) const;
-  const Json* event(const std::string& name) const;  // the last one
+  const Line* event(const std::string& name) const;  // the last one
   pid_t pid_of(int rank) const;                      // of its latest process
   pid_t pid() const { return pid_; }
 
@@ -63,7 +61,7 @@ class Launched {
   pid_t pid_ = -1;
   int out_ = -1, err_ = -1;
   std::string half_line_, words_;
-  std::vector<Json> lines_;
+  std::vector<Line> lines_;
   std::optional<int> code_;
 };
 

@@ -16,12 +16,12 @@ void run_with_fault(Seen& seen, const std::string& fault, const std::string& op,
   const int code = job.end();
   std::string error;
   bool ok = code == 0;
-  for (const Json& line : job.lines()) {
-    if (!line.contains("op")) continue;
-    ok = ok && line.value("ok", false);
-    error = line.value("error", "");
+  for (const Line& line : job.lines()) {
+    if (!line.has("op")) continue;
+    ok = ok && line.is("ok");
+    error = line.text("error");
     for (const std::string& name : names) ok = ok && error.find(name) != std::string::npos;
-    seen.note_ms(std::max(seen.ms(), line.value("us_median", 0.0) / 1e3));
+    seen.note_ms(std::max(seen.ms(), line.number("us_median") / 1e3));
   }
   seen.expect(ok && !error.empty(), fault + ": " + (error.empty() ? job.words() : error));
 }

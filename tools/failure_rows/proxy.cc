@@ -79,7 +79,7 @@ struct Stream {
   Way there = {}, back = {};
   net::FrameParser parser{std::size_t{64} << 20};  // of what goes to the host
   std::string said = {};                           // until its rank is known
-  bool dead = false;
+  bool over = false;
 };
 
 }  // namespace
@@ -175,7 +175,7 @@ class Proxy::Thread {
     auto next = Clock::now() + std::chrono::seconds(1);
     for (Stream& stream : streams_) {
       for (const bool there : {true, false}) {
-        if (stream.dead) continue;
+        if (stream.over) continue;
         const auto [from, to] = ends_of(stream, there);
         if (faults(from, to).hole) continue;
         take(stream, there);
@@ -184,9 +184,9 @@ class Proxy::Thread {
         if (!way.pieces.empty() && way.pieces.front().due > Clock::now())
           next = std::min(next, way.pieces.front().due);
       }
-      if (stream.there.passed && stream.back.passed) stream.dead = true;
+      if (stream.there.passed && stream.back.passed) stream.over = true;
     }
-    std::erase_if(streams_, [](const Stream& stream) { return stream.dead; });
+    std::erase_if(streams_, [](const Stream& stream) { return stream.over; });
     const auto left =
         std::chrono::duration_cast<std::chrono::microseconds>(next - Clock::now()).count();
     return static_cast<int>(std::max<long>(0, (left + 999) / 1000));
@@ -218,7 +218,7 @@ class Proxy::Thread {
       const ssize_t got = ::recv(socket.get(), buffer, sizeof buffer, 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (got < 0) {
-        stream.dead = true;
+        stream.over = true;
         return;
       }
       if (got == 0) {
@@ -259,7 +259,7 @@ class Proxy::Thread {
       const ssize_t sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (sent < 0) {
-        stream.dead = true;
+        stream.over = true;
         return;
       }
       way.held -= static_cast<std::size_t>(sent);
@@ -293,7 +293,7 @@ class Proxy::Thread {
     for (;;) {
       auto next = stream.parser.next(left);
       if (!next) {
-        stream.dead = true;
+        stream.over = true;
         return {};
       }
       if (!*next) return out;
@@ -361,7 +361,7 @@ void Proxy::reset(int one, int other) {
       const linger at_once = {1, 0};
       for (const Descriptor* const socket : {&stream.near, &stream.far})
         ::setsockopt(socket->get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-      stream.dead = true;
+      stream.over = true;
     }
     return 0;
   });

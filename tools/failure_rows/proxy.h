@@ -1,7 +1,7 @@
 // Proxy: TCP between the ranks of a job and their host, in the middle of all of it, which loses,
 // delays and ends what rows of the matrix ask for. The ranks reach the host by its door; what they
-// tell the host of where they listen is changed on its way, so that they reach each other by doors
-// of the proxy, too. Any program of a job can be put behind it. Read next: row.h.
+// say to the host of where they listen is changed on its way, so that they reach each other by
+// doors of the proxy, too. Any program of a job can be put behind it. Read next: row.h.
 #pragma once
 
 #include <chrono>

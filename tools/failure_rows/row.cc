@@ -13,9 +13,9 @@ bool Seen::expect(bool holds, const std::string& words) {
 bool Seen::expect_error(const Launched& job, int rank, const std::string& word,
                         const std::string& code, std::initializer_list<std::string> names) {
   const std::string who = "rank " + std::to_string(rank);
-  const Json* const line = job.did(rank, word);
+  const Line* const line = job.did(rank, word);
   if (line == nullptr) return expect(false, who + " ended its wait in " + word);
-  const std::string got = line->value("code", "no error"), error = line->value("error", "");
+  const std::string got = line->text("code"), error = line->text("error");
   bool all = got == code;
   for (const std::string& name : names) all = all && error.find(name) != std::string::npos;
   return expect(all, who + ": " + got + (error.empty() ? "" : ": " + error));
@@ -24,9 +24,9 @@ bool Seen::expect_error(const Launched& job, int rank, const std::string& word,
 bool Seen::expect_did(const Launched& job, int ranks, const std::string& word) {
   std::string wrong;
   for (int rank = 0; rank < ranks; ++rank) {
-    const Json* const line = job.did(rank, word);
+    const Line* const line = job.did(rank, word);
     if (line == nullptr) wrong = "rank " + std::to_string(rank) + " did not end";
-    if (line != nullptr && !line->value("ok", false)) wrong = line->value("error", "");
+    if (line != nullptr && !line->is("ok")) wrong = line->text("error");
   }
   return expect(wrong.empty(), "all did " + word + (wrong.empty() ? "" : ": " + wrong));
 }

@@ -49,14 +49,14 @@ Seen stop_for_ever() {
   double last = begin;
   for (const int rank : {0, 2}) {
     seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {name_of(job, 1), "is lost"});
-    if (const Json* const line = job.did(rank, "reduce:0"))
-      last = std::max<double>(last, (*line)["at"]);
+    if (const Line* const line = job.did(rank, "reduce:0"))
+      last = std::max<double>(last, line->number("at"));
   }
   seen.note_ms((last - begin) * 1e3);
   seen.expect(seen.ms() > 0.9e3 * kSilentAfter && seen.ms() < 1e3 * kSilentAfter + 250,
               printed("failed after %.2f s", seen.ms() / 1e3));
-  const Json* const done = job.event("launch_done");
-  seen.expect(done != nullptr && (*done)["first_failure"]["reason"] == "silent", "launch says so");
+  const Line* const done = job.event("launch_done");
+  seen.expect(done != nullptr && done->text("first_failure.reason") == "silent", "launch says so");
   return seen;
 }
 
@@ -69,7 +69,7 @@ Seen block_the_users_thread() {
   seen.expect(job.end() == 0, "the job ends well");
   seen.expect_did(job, 2, "reduce:1");
   seen.expect(!suspects(job), "it is no suspect");
-  if (const Json* const line = job.did(0, "reduce:1")) seen.note_ms((*line)["ms"]);
+  if (const Line* const line = job.did(0, "reduce:1")) seen.note_ms(line->number("ms"));
   return seen;
 }
 
@@ -83,10 +83,10 @@ Seen jump_the_clock() {
   seen.expect(job.end() == 0, "the job ends well");
   seen.expect_did(job, 2, "reduce:100:4096:20");
   seen.expect(!suspects(job), "no rank is a suspect");
-  const Json* const before = job.did(0, "reduce:100");
-  const Json* const after = job.did(0, "reduce:100:4096:20");
+  const Line* const before = job.did(0, "reduce:100");
+  const Line* const after = job.did(0, "reduce:100:4096:20");
   if (before != nullptr && after != nullptr) {
-    const double hours = (after->value("at", 0.0) - before->value("at", 0.0)) / 3600;
+    const double hours = (after->number("at") - before->number("at")) / 3600;
     seen.expect(hours > 0.9 || hours < -0.9, printed("its clock went by %.1f hours", hours));
   }
   return seen;

@@ -66,9 +66,9 @@ std::vector<Garbage> all_garbage() {
 }
 
 int host_port(const Launched& job) {
-  const Json* const start = job.event("launch_start");
+  const Line* const start = job.event("launch_start");
   if (start == nullptr) return 0;
-  const std::string store = (*start)["store"];
+  const std::string store = start->text("store");
   return std::stoi(store.substr(store.rfind(':') + 1));
 }
 
@@ -163,8 +163,8 @@ Seen storm() {
   seen.expect(job.end() == 0, "all ranks get in: " + job.words());
   seen.expect_did(job, 16, "reduce:3");
   for (int rank = 0; rank < 16; ++rank) {
-    if (const Json* const line = job.did(rank, "meet:30"))
-      seen.note_ms(std::max<double>(seen.ms(), (*line)["ms"]));
+    if (const Line* const line = job.did(rank, "meet:30"))
+      seen.note_ms(std::max<double>(seen.ms(), line->number("ms")));
   }
   seen.expect(seen.ms() < 10e3, printed("within %.1f s", seen.ms() / 1e3));
   return seen;

@@ -20,8 +20,8 @@ void cut(Proxy& proxy, int one, int other) {
 void note_last(Seen& seen, const Launched& job, std::initializer_list<int> ranks, double begin) {
   double last = begin;
   for (const int rank : ranks) {
-    if (const Json* const line = job.did(rank, "reduce:0"))
-      last = std::max<double>(last, (*line)["at"]);
+    if (const Line* const line = job.did(rank, "reduce:0"))
+      last = std::max<double>(last, line->number("at"));
   }
   seen.note_ms((last - begin) * 1e3);
 }
@@ -64,9 +64,9 @@ void cut_a_rank_off(Seen& seen) {
     seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {name_of(job, 2), "is lost"});
   note_last(seen, job, {0, 1, 2}, begin);
   seen.expect(seen.ms() < 1e3 * kSilentAfter + 250, printed("after %.2f s", seen.ms() / 1e3));
-  const Json* const done = job.event("launch_done");
-  seen.expect(done != nullptr && (*done)["first_failure"]["rank"] == 2 &&
-                  (*done)["first_failure"]["reason"] == "silent",
+  const Line* const done = job.event("launch_done");
+  seen.expect(done != nullptr && done->number("first_failure.rank") == 2 &&
+                  done->text("first_failure.reason") == "silent",
               "the host's side goes on until launch has ended that rank");
 }
 
@@ -84,7 +84,7 @@ Seen lose_bytes() {
     seen.expect(job.end() == 0, printed("%g %%: the job ends well", 100 * share));
     seen.expect_did(job, 3, "reduce:20");
     seen.expect(job.words().empty(), "no rank is a suspect" + job.words());
-    if (const Json* const line = job.did(0, "reduce:20")) seen.note_ms(line->value("ms", 0.0) / 20);
+    if (const Line* const line = job.did(0, "reduce:20")) seen.note_ms(line->number("ms") / 20);
   }
   return seen;
 }
@@ -136,7 +136,7 @@ Seen half_open() {
 }
 
 Seen read_slowly() {
-  constexpr long kMostKib = 32 << 10;  // the array is 2 MB, of which there are some
+  constexpr double kMostKib = 32 << 10;  // the array is 2 MB, of which there are some
   Seen seen;
   Proxy proxy;
   Launched job({.ranks = 2,
@@ -147,17 +147,18 @@ Seen read_slowly() {
                 .proxy = &proxy});
   const auto warm = [&] { return job.did(0, "memory") && job.did(1, "memory"); };
   if (!seen.expect(job.wait(warm), "both are warm" + job.words())) return seen;
-  const long before = job.did(0, "memory")->value("memory", 0L);
+  const double before = job.did(0, "memory")->number("memory");
   proxy.set(0, 1, {.bytes_per_second = 1e6});
   static_cast<void>(job.end());
   seen.expect_did(job, 2, "reduce:2:2000000:60");
-  if (const Json* const line = job.did(1, "reduce:2:2000000:60")) seen.note_ms((*line)["ms"]);
+  if (const Line* const line = job.did(1, "reduce:2:2000000:60")) seen.note_ms(line->number("ms"));
   seen.expect(seen.ms() > 1e3 * kSilentAfter,
               printed("%.1f s, longer than silence may last", seen.ms() / 1e3));
-  const Json* const memory = job.did(0, "memory");
-  const long more = memory == nullptr ? 0 : memory->value("memory", 0L) - before;
-  seen.expect(more < kMostKib, printed("it holds %ld KiB more", more));
-  seen.expect_error(job, 0, "reduce:1:2000000:1", "DEADLINE_EXCEEDED", {"rank 1"});
+  const Line* const memory = job.did(0, "memory");
+  const double more = memory == nullptr ? 0 : memory->number("memory") - before;
+  seen.expect(more < kMostKib, printed("it holds %.0f KiB more", more));
+  seen.expect_error(job, 0, "reduce:1:2000000:1", "DEADLINE_EXCEEDED",
+                    {"still under way: rank ", " waits for rank "});
   return seen;
 }
 
