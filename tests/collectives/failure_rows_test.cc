@@ -169,9 +169,9 @@ void read_slowly(Simulation& sim) {
   const CollectiveOptions options = job.far.within(milliseconds(400));
   const Calls calls = {job.reduce(job.member(0), 0, 20'000, options),
                        job.reduce(job.member(1), 1, 20'000, options)};
+  // Who waits for whom, or whose answer is under way still.
   for (const auto& call : calls)
-    job.expect_error(call, ErrorCode::kDeadlineExceeded,
-                     {"still under way: rank ", " waits for rank "}, seconds(60));
+    job.expect_error(call, ErrorCode::kDeadlineExceeded, {"rank "}, seconds(60));
   job.finish();
 }
 
