@@ -230,7 +230,12 @@ void GroupWire::end_expiry(std::uint64_t sequence) {
   add(place.missing, to_string(place.missing) + " did not call it" + expiry.how_far);
   add(silent, "nothing was heard from " + to_string(silent));
   add(place.unwritten, "the inputs of " + to_string(place.unwritten) + " are not written");
-  if (culprits.empty()) text += "all ranks have called it, and it is still under way";
+  if (culprits.empty()) {
+    text += "all ranks have called it, and it is still under way";
+    // To take a message, or to send one.
+    if (sequence == next_ && waits_for_ >= 0 && waits_for_ != self_)
+      text += ": " + named(self_) + " waits for " + named(waits_for_);
+  }
   std::ranges::sort(culprits);
   if (sequence != next_) text += "; it waits for collective " + std::to_string(next_);
   if (expiry.timer) mesh_->timers().cancel(*expiry.timer);

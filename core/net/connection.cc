@@ -223,6 +223,7 @@ Connection::Next Connection::read_some() {
     return Next::kStop;
   }
   unread_ = **got;
+  heard_ = true;
   if (may_read_) *may_read_ -= unread_.size();
   return Next::kRead;
 }
@@ -258,9 +259,11 @@ bool Connection::take(Frame frame) {
   if (!stream_) return false;
   if (!taken.valid()) return true;
   if (taken.ready() && taken.result()) return true;
+  sink_busy_ = true;
   taken
       .then(home_,
             [self = self()](const Result<void>& result) {
+              self->sink_busy_ = false;
               if (result) return self->read();
               self->finish(EndCause::kProtocolError, result.error().message());
             })

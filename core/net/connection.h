@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/mutex.h"
@@ -85,6 +86,10 @@ class Connection final : public RefCounted {
   void abandon(std::string_view words, EndCause cause = EndCause::kAbandoned);
   Future<ConnectionEnd> end() const { return ended_; }
 
+  // Whether bytes have come since the call before, or may wait to be read, because the sink is
+  // busy. Confined to home.
+  bool take_sign_of_life() { return std::exchange(heard_, false) || sink_busy_; }
+
   const Peer& peer() const { return peer_; }
   // The connector's, once it was let in over TCP.
   const std::optional<Identity>& identity() const { return identity_; }
@@ -142,6 +147,8 @@ class Connection final : public RefCounted {
   const Duration farewell_;
   std::span<const std::byte> unread_;  // of what the stream gave
   std::size_t written_ = 0;            // of the first in the queue
+  bool heard_ = false;                 // bytes have come: take_sign_of_life()
+  bool sink_busy_ = false;
   bool waits_writable_ = false;
   bool write_failed_ = false;
   bool other_left_ = false;  // its goodbye has come, or its answer to ours

@@ -58,6 +58,7 @@ enum class FrameKind : std::uint8_t {
   kJobNoWorld = 27,
   kJobWaits = 28,
   kJobLost = 29,
+  kLinkAlive = 30,
   kFirstOfUsers = 32,
 };
 

@@ -7,13 +7,17 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/job_status.h"
+#include "millrace/core/net/link_kind.h"
+#include "millrace/core/net/quorum_lost.h"
 #include "millrace/core/net/store_frames.h"
 #include "millrace/core/net/world_frames.h"
 
 namespace millrace::net {
 namespace {
 
-constexpr int kBeatsUntilSilent = 20;  // as MemberTable has it
+// A rank that is cut off says so before the host holds it for failed, and ends it: after this share
+// of the time until then.
+constexpr double kUntilCutOff = 0.9;
 
 }  // namespace
 
@@ -95,9 +99,8 @@ Status Job::take_frame(Frame&& frame) {
     complete_join(std::unexpected(refusal));
     return {};
   }
-  MILLRACE_TRY(const Welcome welcome, decode_welcome(frame));
-  heartbeat_ = welcome.heartbeat;
-  elastic_ = welcome.elastic;
+  MILLRACE_TRY(welcome_, decode_welcome(frame));
+  elastic_ = welcome_.elastic;
   move(State::kIn);
   beaten_ = host_heard_;
   beat();
@@ -108,7 +111,7 @@ Status Job::take_frame(Frame&& frame) {
 Status Job::take_news(const Frame& frame) {
   switch (frame.header.kind) {
     case FrameKind::kJobAlive:
-      if (options_.hosted) return {};
+      if (hears_host()) return {};
       break;
     case FrameKind::kJobLost: {
       MILLRACE_TRY(const JobFailure failure, decode_failure(frame));
@@ -207,20 +210,29 @@ JobFailure Job::failed_host(FailureReason reason, const std::string& words) cons
           .words = words};
 }
 
+// A host by TCP, too, gives signs of life.
+bool Job::hears_host() const { return options_.hosted || may_fall_silent(options_.address); }
+
 // A process that was held up itself has heard nothing meanwhile.
 void Job::look_at_host() {
   const TimePoint now = transport_.timers().clock().now();
-  const Duration late = now - std::exchange(beaten_, now) - heartbeat_;
-  if (late > heartbeat_) host_heard_ += late;
-  if (!options_.hosted || now - host_heard_ < kBeatsUntilSilent * heartbeat_) return;
-  fail(to_error(failed_host(FailureReason::kSilent, "")));
+  const Duration late = now - std::exchange(beaten_, now) - welcome_.heartbeat;
+  if (late > welcome_.heartbeat) host_heard_ += late;
+  const Duration silent = now - host_heard_;
+  if (!hears_host() || welcome_.silent_after.count() == 0) return;
+  if (options_.hosted) {
+    if (silent >= welcome_.silent_after) fail(to_error(failed_host(FailureReason::kSilent, "")));
+  } else if (silent >= std::chrono::duration_cast<Duration>(kUntilCutOff * welcome_.silent_after)) {
+    fail(QuorumLost{{.rank = options_.rank, .host = host_name(), .pid = ::getpid()}, silent}
+             .error());
+  }
 }
 
 void Job::beat() {
-  if (heartbeat_.count() == 0) return;
+  if (welcome_.heartbeat.count() == 0) return;
   look_at_host();
   beat_timer_ = transport_.timers().schedule(
-      transport_.timers().clock().now() + heartbeat_, [self = Ref<Job>::share(this)] {
+      transport_.timers().clock().now() + welcome_.heartbeat, [self = Ref<Job>::share(this)] {
         std::optional<std::vector<GroupCount>> news = self->groups_.counts();
         if (*news == self->reported_) {
           news.reset();

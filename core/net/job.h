@@ -41,13 +41,17 @@ class Job final : public RefCounted {
   // The job's. It is there as long as this.
   KeyValueStore& store() { return *store_; }
   // An error has a JobFailure as detail, unless the host is gone: kUnavailable then. A host in rank
-  // 0's process that is gone, or silent, is the failure of that rank.
+  // 0's process that is gone, or silent, is the failure of that rank. Another one that is silent,
+  // over TCP, goes on with the ranks that it hears: kUnavailable with QuorumLost as detail, before
+  // it holds this rank for silent.
   Future<void> failure() const { return failed_; }
   // Where a group counts its collectives: the host hears of it with the signs of life, and those
   // who look on (`millrace status`). The group goes with the last reference.
   std::shared_ptr<GroupProgress> progress(std::string group) {
     return groups_.add(std::move(group));
   }
+  // How long who gives no sign of life may be so; 0: for ever.
+  Duration silent_after() const { return welcome_.silent_after; }
   // The job goes on after failures: ranks that come anew, or fewer of them.
   bool elastic() const { return elastic_; }
   // The ranks that work together from now on, this one included: to be called before the first work
@@ -84,6 +88,7 @@ class Job final : public RefCounted {
   JobFailure failed_host(FailureReason reason, const std::string& words) const;
   void beat();
   void look_at_host();
+  bool hears_host() const;
   Status take_news(const Frame& frame);
   Future<World> ask_world();
 
@@ -93,7 +98,7 @@ class Job final : public RefCounted {
   Ref<Connection> connection_;
   std::optional<RemoteStore> store_;
   std::optional<Promise<Ref<Job>>> joining_{std::in_place};
-  Duration heartbeat_{0};
+  Welcome welcome_;
   std::optional<TimerQueue::Id> beat_timer_;
   TimePoint host_heard_ = {};
   TimePoint beaten_ = {};

@@ -106,20 +106,24 @@ Result<JoinRequest> decode_join(const Frame& frame) {
 }
 
 Frame encode(const Welcome& welcome) {
+  const auto word = [](Duration time) {
+    return static_cast<std::uint64_t>(std::max<Duration::rep>(time.count(), 0));
+  };
   Frame frame{{.kind = FrameKind::kJobWelcome}, {}};
-  frame.header.words[0] =
-      static_cast<std::uint64_t>(std::max<Duration::rep>(welcome.heartbeat.count(), 0));
-  frame.header.words[1] = welcome.elastic ? 1 : 0;
+  frame.header.words = {word(welcome.heartbeat), welcome.elastic ? 1U : 0U,
+                        word(welcome.silent_after)};
   return frame;
 }
 
 Result<Welcome> decode_welcome(const Frame& frame) {
+  constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count());
   const auto& words = frame.header.words;
-  if (!is_plain(frame, FrameKind::kJobWelcome, 2) || !frame.payload.empty() || words[1] > 1 ||
-      words[0] > static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count()))
+  if (!is_plain(frame, FrameKind::kJobWelcome, 3) || !frame.payload.empty() || words[0] > kMost ||
+      words[1] > 1 || words[2] > kMost)
     return malformed("a welcome");
   return Welcome{.heartbeat = Duration(static_cast<Duration::rep>(words[0])),
-                 .elastic = words[1] == 1};
+                 .elastic = words[1] == 1,
+                 .silent_after = Duration(static_cast<Duration::rep>(words[2]))};
 }
 
 Frame encode_refusal(const Error& error) {

@@ -3,9 +3,9 @@
 //
 //   kJobJoin      words: rank, number of ranks, pid, length of the host's name
 //                 payload: incarnation, host, name of the job
-//   kJobWelcome   words: nanoseconds between two kJobAlive (0: none are asked for), 1 if the job
-//   goes
-//                 on after failures (world.h)
+//   kJobWelcome   words: nanoseconds between two kJobAlive (0: none are asked for); 1 if the job
+//                 goes on after failures (world.h); nanoseconds until who gives no sign of life is
+//                 silent (0: never)
 //   kJobRefusal   words: ErrorCode, 1 + rank of the holder (0: there is none), its pid, length of
 //                 its host's name; payload: that host, the message
 //   kJobAlive     a sign of life: job_status.h
@@ -59,8 +59,9 @@ struct JobFailure {
 };
 
 struct Welcome {
-  Duration heartbeat{0};
+  Duration heartbeat{0};  // 0: no signs of life are asked for
   bool elastic = false;
+  Duration silent_after{0};  // 0: never
   bool operator==(const Welcome&) const = default;
 };
 

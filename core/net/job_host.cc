@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/core/async/combinators.h"
+#include "millrace/core/net/link_kind.h"
 #include "millrace/core/net/world_frames.h"
 
 namespace millrace::net {
@@ -162,7 +163,10 @@ Status JobHost::join(Seats::iterator seat, const Frame& frame) {
   ranks_[rank] = {.phase = RankPhase::kJoined, .pid = request.member.pid};
   seat->joined = std::move(request);
   seat->member = store_->admit(connection);
-  connection->send(encode(Welcome{.heartbeat = heartbeat(), .elastic = worlds_.has_value()}))
+  connection
+      ->send(encode(Welcome{.heartbeat = heartbeat(),
+                            .elastic = worlds_.has_value(),
+                            .silent_after = options_.silent_after}))
       .ignore();
   if (failure_) connection->send(*failure_).ignore();
   if (hooks_.joined) hooks_.joined(rank);
@@ -272,8 +276,9 @@ void JobHost::look() {
   for (const std::uint32_t rank : found.suspect) {
     if (hooks_.suspect) hooks_.suspect(table_.member(rank));
   }
+  const bool is_heard = options_.in_rank || may_fall_silent(address());
   for (const Seat& seat : seats_) {
-    if (options_.in_rank && seat.joined) seat.connection->send(encode_alive({})).ignore();
+    if (is_heard && seat.joined) seat.connection->send(encode_alive({})).ignore();
   }
   for (const std::uint32_t rank : found.silent) {
     if (hooks_.silent) hooks_.silent(table_.member(rank));

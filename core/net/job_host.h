@@ -33,7 +33,8 @@ struct JobHostOptions {
   Duration silent_after = std::chrono::seconds(10);  // 0: never
   Duration patience = std::chrono::seconds(5);       // until a connection has joined
   StoreLimits store = {};
-  // Rank 0's process is the host (rank_host.h): it gives signs of life, too, and a rank that has
+  // Rank 0's process is the host (rank_host.h): it gives signs of life, too, as one does that
+  // listens by TCP, and a rank that has
   // said goodbye is refused (kUnavailable) when it comes again, for the next host.
   bool in_rank = false;
   // How many ranks work together at least; none: the job ends with its first failure, and has one

@@ -9,6 +9,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/declare_failure.h"
 #include "millrace/core/net/host_transport.h"
 #include "millrace/core/net/mesh_address.h"
 
@@ -73,14 +74,12 @@ Status JobThread::make_mesh(const JobOptions& options, const Ref<Job>& job) {
                    .patience = kPatience};
   draw_random(made.incarnation);
   MILLRACE_TRY(mesh_address_, mesh_address(options, made.incarnation));
+  if (may_fall_silent(mesh_address_)) made.silent_after = job->silent_after();
   MILLRACE_TRY(mesh_, Mesh::make(*transport_, job->store(), std::move(made)));
   job->failure()
       .then(inline_executor(),
             [mesh = mesh_](const Result<void>& failed) {
-              const auto* const failure = failed ? nullptr : failed.error().detail<JobFailure>();
-              if (failure == nullptr || failure->reason == FailureReason::kAskedToEnd) return;
-              mesh->declare_lost(failure->member.rank,
-                                 Error(failed.error()).with_detail(failure->member));
+              if (!failed) declare_failure(*mesh, failed.error());
             })
       .ignore();
   // The last reference of a job goes with its thread, and so does this.

@@ -31,4 +31,6 @@ Result<LinkKind> read_link_kind(std::string_view name) {
               "'" + std::string(name) + "', but must be " + link_kind_names());
 }
 
+bool may_fall_silent(std::string_view address) { return address.starts_with("tcp:"); }
+
 }  // namespace millrace::net

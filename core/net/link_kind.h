@@ -20,5 +20,8 @@ enum class LinkKind : std::uint8_t {
 std::string link_kind_names();
 // kInvalidArgument for what is none of them.
 Result<LinkKind> read_link_kind(std::string_view name);
+// Whether a connection to that address may carry nothing any more, while both of its ends live and
+// hear of no end: TCP alone. Such a connection has signs of life of its own.
+bool may_fall_silent(std::string_view address);
 
 }  // namespace millrace::net

@@ -11,6 +11,9 @@
 //  - ME-6 what waits is bounded: most_queued bytes to a rank, most_stashed from it. Beyond that the
 //    rank's link is not read, so that its own sends wait.
 //  - ME-7 once close() is complete no sink is called, and no stream and no listener is left.
+//  - ME-8 with silent_after, a process that is linked is lost once nothing has come from it for a
+//    tenth longer: a host that does not hear it either has ended it by then. What this process was
+//    held up itself does not count, nor what it did not read (ME-6).
 #pragma once
 
 #include <chrono>
@@ -52,6 +55,7 @@ struct MeshOptions {
   std::size_t most_stashed = std::size_t{4} << 20;  // bytes that wait for their sinks, of a rank
   Duration patience = std::chrono::seconds(30);     // how long frames wait for a link
   Duration farewell = std::chrono::seconds(1);      // how long close() waits for another end
+  Duration silent_after{0};                         // of a link; 0: never
 };
 
 struct MeshCounts {
@@ -137,6 +141,7 @@ class Mesh final : public RefCounted {
     std::optional<Error> end = {};      // kEnded, kLost
     std::optional<PeerLoss> loss = {};  // kLost
     std::vector<Promise<PeerLoss>> watchers = {};
+    int silent_beats = 0;  // kLinked
   };
   // A process that came in and is no link yet.
   struct Arrival {
@@ -183,6 +188,10 @@ class Mesh final : public RefCounted {
   void end_links();
   void end_close();
 
+  // mesh_beat.cc: signs of life.
+  void set_beat();
+  void beat();
+
   // mesh_links.cc: how links begin and end.
   void begin_dial(std::uint32_t rank);
   void take_dial_end(std::uint32_t rank, const Ref<Dial>& dial, const DialEnd& end);
@@ -215,6 +224,7 @@ class Mesh final : public RefCounted {
   Arrivals arrivals_;
   std::vector<EpochInbox> inboxes_;
   EpochInbox own_inbox_;
+  std::optional<TimerQueue::Id> beat_timer_;
 
   mutable Mutex mutex_;
   State state_ MILLRACE_GUARDED_BY(mutex_) = State::kMade;

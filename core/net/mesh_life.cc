@@ -39,6 +39,7 @@ void Mesh::open(const std::string& address, Promise<void> started, const SharedH
     return started.set_error(entrance.error());
   }
   entrance_ = *std::move(entrance);
+  set_beat();
   address_ = entrance_->address();
   {
     MutexLock lock(mutex_);
@@ -169,6 +170,7 @@ void Mesh::begin_close() {
 }
 
 void Mesh::end_links() {
+  if (beat_timer_) transport_.timers().cancel(*std::exchange(beat_timer_, std::nullopt));
   Future<void> entrance = entrance_ ? entrance_->close() : make_ready();
   for (Arrival& arrival : arrivals_) {
     if (!std::exchange(arrival.ends, true))

@@ -226,6 +226,7 @@ FrameSink Mesh::link(std::uint32_t epoch, const JobMember& name, const Incarnati
 }
 
 Future<void> Mesh::take(std::uint32_t epoch, Inbox& inbox, Frame frame) {
+  if (frame.header.kind == FrameKind::kLinkAlive) return {};
   if (frame.header.kind < FrameKind::kFirstOfUsers)
     return fail(ErrorCode::kInvalidArgument, "a frame came that has no place on a link");
   {

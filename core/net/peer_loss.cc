@@ -14,6 +14,8 @@ std::string_view to_string(LossCause cause) {
       return "it holds this process for lost";
     case LossCause::kDeclared:
       return "it was declared lost";
+    case LossCause::kSilent:
+      return "its link has been silent";
   }
   return "it is not there";
 }

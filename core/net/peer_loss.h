@@ -17,6 +17,7 @@ enum class LossCause : std::uint8_t {
   kSilentDoor,     // nothing listens where it did
   kHeldLost,       // it holds this process for lost
   kDeclared,       // declare_lost()
+  kSilent,         // its link is there, and nothing comes
 };
 std::string_view to_string(LossCause cause);
 

@@ -485,7 +485,8 @@ TEST(ProcessSpanningTest, SomeOfTheProcessesMakeAGroup) {
     }
     std::vector<ProcessGroup> ranks;
     for (const auto& one : meeting) {
-      for (const ProcessGroup& member : sim.run(one).value()) ranks.push_back(member);
+      const std::vector<ProcessGroup> members = sim.run(one).value();
+      ranks.insert(ranks.end(), members.begin(), members.end());
     }
     ASSERT_EQ(ranks.size(), 4U);
     std::vector<Future<std::int64_t>> sums;

@@ -31,8 +31,9 @@ struct SimProcesses {
 
   // counts: of the devices of each process.
   SimProcesses(Simulation& simulation, const std::vector<int>& counts,
-               const SimFaults& faults = {.stalls = 0})
-      : sim(simulation), job(simulation, static_cast<std::uint32_t>(counts.size()), faults) {
+               const SimFaults& faults = {.stalls = 0}, Duration silent_after = {})
+      : sim(simulation),
+        job(simulation, static_cast<std::uint32_t>(counts.size()), faults, silent_after) {
     for (std::uint32_t p = 0; p < counts.size(); ++p) add(p, counts[p]);
     join("g");
   }

@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto join = decode_join(frame)) check(encode(*join), frame);
     if (const auto welcome = decode_welcome(frame)) check(encode(*welcome), frame);
     if (const auto refusal = decode_refusal(frame)) check(encode_refusal(*refusal), frame);
-    if (const auto failure = decode_failure(frame)) check(encode(*failure, frame.header.kind), frame);
+    if (const auto failure = decode_failure(frame))
+      check(encode(*failure, frame.header.kind), frame);
     if (const auto world = decode_world(frame, 1 << 20)) check(encode(*world), frame);
     if (const auto why = decode_no_world(frame)) check(encode_no_world(*why), frame);
     if (const auto status = decode_status(frame)) check(encode(*status), frame);

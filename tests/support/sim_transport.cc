@@ -11,15 +11,22 @@
 
 namespace millrace::testing {
 
+namespace {
+
+constexpr Duration kLongestConnect = std::chrono::minutes(2);
+
+}  // namespace
+
 // One direction of a link.
 struct SimNetwork::Pipe {
   struct Piece {
-    TimerQueue::Id timer;
-    net::Bytes bytes;  // empty: the end
+    std::optional<TimerQueue::Id> timer;  // none: it is held
+    net::Bytes bytes;                     // empty: the end
   };
   std::deque<Piece> under_way;
   std::deque<std::byte> arrived;
   std::size_t room = 0;
+  pid_t from = 0, to = 0;
   TimePoint last = {};
   bool reader_gone = false, ended = false, cut = false;
   std::optional<Promise<unsigned>> reads, writes;
@@ -43,16 +50,34 @@ struct SimNetwork::Pipe {
 
 class SimNetwork::Link final : public RefCounted {
  public:
-  Link(SimNetwork& network, pid_t from, pid_t to) : network(network), pids{from, to} {
+  // The first one has connected: its side is 0.
+  Link(SimNetwork& network, pid_t first, pid_t second) : network(network) {
+    pipes[0].from = pipes[1].to = first;
+    pipes[0].to = pipes[1].from = second;
     for (Pipe& pipe : pipes) pipe.room = 256 + network.sim_.below(network.faults_.most_room);
   }
 
   void send(Pipe& pipe, net::Bytes bytes) {
-    TimerQueue& timers = network.sim_.timers();
-    pipe.last = std::max(pipe.last, network.sim_.now() + network.delay());
+    const bool held = !pipe.under_way.empty() && !pipe.under_way.back().timer;
     pipe.under_way.push_back({{}, std::move(bytes)});
-    pipe.under_way.back().timer =
-        timers.schedule(pipe.last, [link = Ref<Link>::share(this), &pipe] { link->arrive(pipe); });
+    if (!held && !network.holds(pipe.from, pipe.to)) set_out(pipe, pipe.under_way.back());
+  }
+  void set_out(Pipe& pipe, Pipe::Piece& piece) {
+    pipe.last = std::max(pipe.last, network.sim_.now() + network.delay());
+    piece.timer = network.sim_.timers().schedule(
+        pipe.last, [link = Ref<Link>::share(this), &pipe] { link->arrive(pipe); });
+  }
+  bool is_between(pid_t from, pid_t to) const { return pipes[0].from == from && pipes[0].to == to; }
+  void send_held() {
+    for (Pipe& pipe : pipes) {
+      for (Pipe::Piece& piece : pipe.under_way)
+        if (!piece.timer) set_out(pipe, piece);
+      Pipe::wake(network.sim_.executor(), pipe.writes);
+    }
+  }
+  // The news goes the other way.
+  bool hears_end_of_reader(const Pipe& pipe) const {
+    return pipe.reader_gone && !network.holds(pipe.to, pipe.from);
   }
   void arrive(Pipe& pipe) {
     const net::Bytes bytes = std::move(pipe.under_way.front().bytes);
@@ -63,7 +88,8 @@ class SimNetwork::Link final : public RefCounted {
   }
   void lose(Pipe& pipe) {
     auto lost = std::exchange(pipe.under_way, {});
-    for (const Pipe::Piece& piece : lost) network.sim_.timers().cancel(piece.timer);
+    for (const Pipe::Piece& piece : lost)
+      if (piece.timer) network.sim_.timers().cancel(*piece.timer);
   }
   void cut() {
     for (Pipe& pipe : pipes) {
@@ -75,7 +101,6 @@ class SimNetwork::Link final : public RefCounted {
   }
 
   SimNetwork& network;
-  const std::array<pid_t, 2> pids;
   std::array<Pipe, 2> pipes;
   int ends = 2;
 };
@@ -91,7 +116,7 @@ class SimStream final : public net::ByteStream {
     in_.reader_gone = true;
     link_->lose(in_);
     SimNetwork::Pipe::wake(link_->network.sim_.executor(), in_.writes);
-    if (!out_.cut && !out_.reader_gone) link_->send(out_, {});
+    if (!out_.cut && !link_->hears_end_of_reader(out_)) link_->send(out_, {});
     SimNetwork::Pipe::cancel(in_.reads);
     SimNetwork::Pipe::cancel(out_.writes);
     if (--link_->ends == 0) link_->network.links_.remove(link_.get());
@@ -121,7 +146,8 @@ class SimStream final : public net::ByteStream {
     SimNetwork& network = link_->network;
     if (network.sim_.chance(network.faults_.cuts)) link_->cut();
     if (out_.cut) return fail(ErrorCode::kUnavailable, "the link is cut");
-    if (out_.reader_gone) return fail(ErrorCode::kUnavailable, "the other end is gone");
+    if (link_->hears_end_of_reader(out_))
+      return fail(ErrorCode::kUnavailable, "the other end is gone");
     const std::size_t left = out_.room - out_.held();
     const std::size_t most = std::min(left, head.size() + body.size());
     if (most == 0) return 0;
@@ -139,7 +165,8 @@ class SimStream final : public net::ByteStream {
     return in_.reads.emplace().future();
   }
   Future<unsigned> wait_writable() override {
-    if (out_.cut || out_.reader_gone || out_.held() < out_.room) return make_ready(1u);
+    if (out_.cut || link_->hears_end_of_reader(out_) || out_.held() < out_.room)
+      return make_ready(1u);
     return out_.writes.emplace().future();
   }
 
@@ -193,28 +220,33 @@ class SimTransport final : public net::Transport {
 
   Future<std::unique_ptr<net::ByteStream>> connect(std::string_view address,
                                                    CallOptions call) override {
-    const TimePoint there = network_.sim_.now() + network_.delay();
+    const auto at = network_.listeners_.find(address);
+    const bool held = at != network_.listeners_.end() && (network_.holds(pid_, at->second->pid) ||
+                                                          network_.holds(at->second->pid, pid_));
+    const TimePoint there =
+        held ? network_.sim_.now() + kLongestConnect : network_.sim_.now() + network_.delay();
     const TimePoint until = std::min(there, call.deadline);
     const bool late = until < there;
     return sleep_until(until, timers(), call.stop)
-        .then(home(),
-              [&network = network_, uid = uid_, pid = pid_, address = std::string(address),
-               late](Result<void> slept) -> Result<std::unique_ptr<net::ByteStream>> {
-                if (!slept) return std::unexpected(slept.error());
-                if (late) return fail(ErrorCode::kDeadlineExceeded, "connecting to " + address);
-                const auto found = network.listeners_.find(address);
-                if (found == network.listeners_.end() || network.killed_.contains(pid) ||
-                    network.killed_.contains(found->second->pid))
-                  return fail(ErrorCode::kUnavailable, "none listens at " + address);
-                const SimListener& listener = *found->second;
-                auto link = make_ref<SimNetwork::Link>(network, pid, listener.pid);
-                network.links_.push_back(link.get());
-                auto ours = std::make_unique<SimStream>(
-                    link, 0, net::Peer{address, listener.uid, listener.pid});
-                const Accept accept = listener.accept;
-                accept(std::make_unique<SimStream>(link, 1, net::Peer{address, uid, pid}));
-                return ours;
-              });
+        .then(
+            home(),
+            [&network = network_, uid = uid_, pid = pid_, address = std::string(address),
+             late = late || held](Result<void> slept) -> Result<std::unique_ptr<net::ByteStream>> {
+              if (!slept) return std::unexpected(slept.error());
+              if (late) return fail(ErrorCode::kDeadlineExceeded, "connecting to " + address);
+              const auto found = network.listeners_.find(address);
+              if (found == network.listeners_.end() || network.killed_.contains(pid) ||
+                  network.killed_.contains(found->second->pid))
+                return fail(ErrorCode::kUnavailable, "none listens at " + address);
+              const SimListener& listener = *found->second;
+              auto link = make_ref<SimNetwork::Link>(network, pid, listener.pid);
+              network.links_.push_back(link.get());
+              auto ours = std::make_unique<SimStream>(
+                  link, 0, net::Peer{address, listener.uid, listener.pid});
+              const Accept accept = listener.accept;
+              accept(std::make_unique<SimStream>(link, 1, net::Peer{address, uid, pid}));
+              return ours;
+            });
   }
 
  private:
@@ -227,15 +259,24 @@ std::unique_ptr<net::Transport> SimNetwork::make_transport(uid_t uid, pid_t pid)
   return std::make_unique<SimTransport>(*this, uid, pid);
 }
 
+void SimNetwork::release() {
+  held_.clear();
+  for (Link* const link : links_) link->send_held();
+}
+
 void SimNetwork::cut_all() {
   for (Link* const link : links_) link->cut();
 }
 
+void SimNetwork::cut(pid_t one, pid_t other) {
+  for (Link* const link : links_)
+    if (link->is_between(one, other) || link->is_between(other, one)) link->cut();
+}
+
 void SimNetwork::kill(pid_t pid) {
   killed_.insert(pid);
-  for (Link* const link : links_) {
-    if (link->pids[0] == pid || link->pids[1] == pid) link->cut();
-  }
+  for (Link* const link : links_)
+    if (link->pipes[0].from == pid || link->pipes[0].to == pid) link->cut();
 }
 
 Duration SimNetwork::delay() {

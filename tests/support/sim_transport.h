@@ -1,5 +1,6 @@
 // SimNetwork: streams in memory, on a Simulation's time. Bytes come in pieces and with delays that
-// the seed draws, in their order; a write takes what fits; links are cut on request, or by chance.
+// the seed draws, in their order; a write takes what fits; links are cut on request, or by chance;
+// what goes from one process to another may be held, so that neither hears of an end.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "millrace/core/net/frame.h"
 #include "millrace/core/net/transport.h"
@@ -32,9 +34,15 @@ class SimNetwork {
   std::unique_ptr<net::Transport> make_transport(uid_t uid, pid_t pid);
   // Cuts every link that is there: what was under way is lost.
   void cut_all();
-  // The process ends without a word: its links are cut, and nothing comes to it or from it any
-  // more.
+  // Those between the two. pid: of their transports.
+  void cut(pid_t one, pid_t other);
+  // All of that process, which listens no more and connects to nothing.
   void kill(pid_t pid);
+  // From now on nothing that one sends to the other arrives, nor that it has ended; what they begin
+  // to connect does not come about.
+  void hold(pid_t from, pid_t to) { held_.insert({from, to}); }
+  // All that was held arrives after all.
+  void release();
   void set_faults(const SimFaults& faults) { faults_ = faults; }
   std::size_t links() const { return links_.size(); }  // of which an end is there
   // Whether no link and no listener is left.
@@ -48,11 +56,13 @@ class SimNetwork {
   struct Pipe;
 
   Duration delay();
+  bool holds(pid_t from, pid_t to) const { return held_.contains({from, to}); }
 
   Simulation& sim_;
   SimFaults faults_;
   std::map<std::string, class SimListener*, std::less<>> listeners_;
   std::list<Link*> links_;  // of which an end is there
+  std::set<std::pair<pid_t, pid_t>> held_;
   std::set<pid_t> killed_;
 };
 

@@ -24,7 +24,8 @@ const JobFailure kFailure{.member = {.rank = 2, .host = "alpha", .pid = 47},
 TEST(JobFramesTest, FramesReadBackAsTheyWereMade) {
   EXPECT_EQ(decode_join(encode(kJoin)).value(), kJoin);
   EXPECT_EQ(decode_failure(encode(kFailure)).value(), kFailure);
-  for (const Welcome& welcome : {Welcome{.heartbeat = Duration(7)}, Welcome{.elastic = true}})
+  for (const Welcome& welcome :
+       {Welcome{.heartbeat = Duration(7)}, Welcome{.elastic = true, .silent_after = Duration(9)}})
     EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);
   EXPECT_EQ(decode_failure(encode(kFailure, FrameKind::kJobLost)).value(), kFailure);
   JobFailure negative = kFailure;

@@ -12,6 +12,7 @@
 #include "millrace/core/net/job_host.h"
 #include "millrace/core/net/job_observer.h"
 #include "millrace/core/net/job_status.h"
+#include "millrace/core/net/quorum_lost.h"
 #include "tests/support/sim_transport.h"
 
 namespace millrace::net {
@@ -30,14 +31,17 @@ constexpr const char* kAddress = "sim:job";
 // A host, and processes that join. All of them are this one, so they differ by their pids alone.
 struct JobRig {
   explicit JobRig(Simulation& sim, JobHostOptions options = {.job = "night", .ranks = 3},
-                  const testing::SimFaults& faults = {.stalls = 0})
-      : sim(sim), network(sim, faults), here(network.make_transport(::geteuid(), 1)) {
+                  const testing::SimFaults& faults = {.stalls = 0}, std::string where = kAddress)
+      : sim(sim),
+        network(sim, faults),
+        address(std::move(where)),
+        here(network.make_transport(::geteuid(), 1)) {
     JobHooks hooks;
     hooks.joined = [this](std::uint32_t rank) { joined.push_back(rank); };
     hooks.suspect = [this](const JobMember& member) { suspect.push_back(member.rank); };
     hooks.silent = [this](const JobMember& member) { silent.push_back(member.rank); };
     hooks.lost = [this](const JobFailure& failure) { lost.push_back(failure.member.rank); };
-    host = JobHost::open(*here, kAddress, std::move(options), std::move(hooks)).value();
+    host = JobHost::open(*here, address, std::move(options), std::move(hooks)).value();
   }
   Transport& process(pid_t pid) {
     auto& made = processes[pid];
@@ -45,7 +49,7 @@ struct JobRig {
     return *made;
   }
   Future<Ref<Job>> join(std::uint32_t rank, pid_t pid, CallOptions call = {}) {
-    return Job::join(process(pid), {.job = "night", .address = kAddress, .rank = rank, .ranks = 3},
+    return Job::join(process(pid), {.job = "night", .address = address, .rank = rank, .ranks = 3},
                      call);
   }
   Ref<Job> joined_as(std::uint32_t rank) {
@@ -59,6 +63,7 @@ struct JobRig {
 
   Simulation& sim;
   SimNetwork network;
+  const std::string address;
   std::unique_ptr<Transport> here;
   std::map<pid_t, std::unique_ptr<Transport>> processes;
   Ref<JobHost> host;
@@ -218,12 +223,13 @@ TEST(JobTest, SilentHostOfARankIsTheFailureOfThatRank) {  // RH-2
     JobRig rig(sim);
     Ref<Connection> there;
     const auto entrance =
-        Entrance::open(*rig.here, "sim:rank-0", {.job = "night"},
-                       [&there](const Ref<Connection>& connection) -> FrameSink {
-                         there = connection;
-                         connection->send(encode(Welcome{.heartbeat = 500ms})).ignore();
-                         return [](const Frame&) { return Future<void>(); };
-                       })
+        Entrance::open(
+            *rig.here, "sim:rank-0", {.job = "night"},
+            [&there](const Ref<Connection>& connection) -> FrameSink {
+              there = connection;
+              connection->send(encode(Welcome{.heartbeat = 500ms, .silent_after = 10s})).ignore();
+              return [](const Frame&) { return Future<void>(); };
+            })
             .value();
     const Ref<Job> job =
         sim
@@ -246,6 +252,46 @@ TEST(JobTest, SilentHostOfARankIsTheFailureOfThatRank) {  // RH-2
     EXPECT_TRUE(sim.run(entrance->close()).has_value());
     rig.close({});
   }
+}
+
+TEST(JobTest, RankThatIsCutOffLosesTheQuorumBeforeTheHostHoldsItForSilent) {
+  for_each_seed(50, [](Simulation& sim) {
+    JobRig rig(sim, {.job = "night", .ranks = 3}, {.stalls = 0}, "tcp:job");
+    const Ref<Job> job = rig.joined_as(0), other = rig.joined_as(1);
+    const auto waits = job->store().get("key");
+    sim.run_for(1min);
+    EXPECT_FALSE(job->failure().ready()) << "the host gives signs of life";
+    rig.network.hold(100, 1);
+    rig.network.hold(1, 100);
+    sim.run_for(8s);
+    EXPECT_FALSE(job->failure().ready());
+    sim.run_for(1600ms);
+    ASSERT_TRUE(job->failure().ready());
+    const Error error = sim.run(job->failure()).error();
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    ASSERT_NE(error.detail<QuorumLost>(), nullptr);
+    EXPECT_EQ(error.detail<QuorumLost>()->self.rank, 0u);
+    EXPECT_THAT(error.message(), HasSubstr("quorum lost: rank 0"));
+    EXPECT_NE(sim.run(waits).error().detail<QuorumLost>(), nullptr);  // JB-3
+    EXPECT_THAT(rig.silent, IsEmpty());
+    sim.run_for(2s);
+    EXPECT_THAT(rig.silent, ElementsAre(0));
+    EXPECT_FALSE(other->failure().ready()) << "it is heard";
+    rig.network.release();
+    rig.close({job, other});
+  });
+}
+
+// A launcher that stands still is no cut where no connection can be one.
+TEST(JobTest, SilentHostOfALaunchIsNoFailureWhereItCannotBeACut) {
+  Simulation sim(1);
+  JobRig rig(sim);
+  const Ref<Job> job = rig.joined_as(0);
+  rig.network.hold(1, 100);
+  sim.run_for(1min);
+  EXPECT_FALSE(job->failure().ready());
+  rig.network.release();
+  rig.close({job});
 }
 
 TEST(JobTest, GroupThatIsGoneIsReportedNoMore) {

@@ -42,8 +42,12 @@ struct MeshJob {
   };
 
   MeshJob(millrace::testing::Simulation& sim, std::uint32_t size,
-          const millrace::testing::SimFaults& faults = {.stalls = 0})
-      : sim(sim), network(sim, faults), store(sim.timers()), size(size) {}
+          const millrace::testing::SimFaults& faults = {.stalls = 0}, Duration silent_after = {})
+      : sim(sim),
+        network(sim, faults),
+        store(sim.timers()),
+        size(size),
+        silent_after(silent_after) {}
   // What takes its time still, as sinks do.
   ~MeshJob() { sim.run_for(std::chrono::seconds(40)); }
 
@@ -53,7 +57,8 @@ struct MeshJob {
             .incarnation = drawn(rank),
             .job = "job",
             .host = "node-" + std::to_string(rank),
-            .pid = static_cast<std::int32_t>(100 + rank)};
+            .pid = static_cast<std::int32_t>(100 + rank),
+            .silent_after = silent_after};
   }
   // A process that was not started.
   Process& add(MeshOptions options) {
@@ -98,6 +103,7 @@ struct MeshJob {
   millrace::testing::SimNetwork network;
   LocalKeyValueStore store;
   const std::uint32_t size;
+  const Duration silent_after;
   std::vector<std::unique_ptr<Process>> processes;
 };
 

@@ -388,6 +388,61 @@ TEST(MeshTest, ClosingWhileLinksBeginLeavesNothing) {
   });
 }
 
+// The numbers of processes are those of MeshJob::options().
+constexpr pid_t kFirst = 100, kSecond = 101;
+
+TEST(MeshTest, ALinkThatFallsSilentIsALossAtBothItsEnds) {
+  for_each_seed(100, [](Simulation& sim) {  // ME-8
+    MeshJob job(sim, 2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      MeshOptions options = job.options(rank);
+      options.silent_after = seconds(2);
+      job.keep(job.add(options));
+      EXPECT_TRUE(job.run(job.start(*job.processes[rank])).has_value());
+    }
+    EXPECT_TRUE(job.run(job.mesh(0).send(1, numbered(0))).has_value());
+    const auto one = job.mesh(0).peer_lost(1), other = job.mesh(1).peer_lost(0);
+    sim.run_for(seconds(60));
+    EXPECT_FALSE(one.ready() || other.ready()) << "signs of life come";
+    job.network.hold(kFirst, kSecond);
+    if (sim.chance(0.5)) job.network.hold(kSecond, kFirst);
+    sim.run_for(seconds(1));
+    EXPECT_FALSE(one.ready() || other.ready());
+    sim.run_for(milliseconds(1600));
+    const PeerLoss silent = job.run(other).value();
+    EXPECT_EQ(silent.cause, LossCause::kSilent);
+    EXPECT_EQ(silent.who, (JobMember{0, "node-0", 100}));
+    ASSERT_TRUE(one.ready()) << "the end of the other one, or its silence";
+    EXPECT_EQ(job.run(one).value().who.rank, 1u);
+    job.network.release();
+    sim.run_for(seconds(1));
+    job.close_all();
+  });
+}
+
+TEST(MeshTest, AReaderThatIsHeldUpIsNotSilent) {
+  for_each_seed(50, [](Simulation& sim) {  // ME-8
+    MeshJob job(sim, 2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      MeshOptions options = job.options(rank);
+      options.silent_after = seconds(2);
+      options.most_stashed = 1000;
+      job.add(options);
+      EXPECT_TRUE(job.run(job.start(*job.processes[rank])).has_value());
+    }
+    std::vector<Future<void>> sent;
+    for (std::uint64_t i = 0; i < 20; ++i) sent.push_back(job.mesh(0).send(1, numbered(i, 1000)));
+    sim.run_for(seconds(30));
+    EXPECT_FALSE(sent.back().ready()) << "it has no sink";
+    job.keep(*job.processes[1]);
+    job.keep(*job.processes[0]);
+    for (const auto& one : sent) EXPECT_TRUE(job.run(one).has_value());
+    sim.run_for(seconds(1));
+    expect_numbered(job.came(1), 20);
+    job.close_all();
+  });
+}
+
 TEST(MeshTest, AnErasedSinkIsNotCalledAnyMore) {
   Simulation sim(1);
   MeshJob job(sim, 2);
