@@ -119,16 +119,16 @@ double kill_ms() {
   // launch says on stderr what it has seen: each time the same.
   Child child(Command{"sh", "-c", R"(exec "$0" "$@" 2> /dev/null)"} + launch(2, {"--json"}) +
               rank("die"));
-  double dead = 0, heard = 0, named = 0;
+  double end_at = 0, heard = 0, named = 0;
   while (const auto line = child.read_line()) {
-    if (line->starts_with("dead ")) dead = std::strtod(line->c_str() + 5, nullptr);
+    if (line->starts_with("ends ")) end_at = std::strtod(line->c_str() + 5, nullptr);
     if (line->starts_with("heard ")) heard = std::strtod(line->c_str() + 6, nullptr);
     const bool end = line->find("\"event\":\"rank_end\"") != std::string::npos;
     if (end && member_of(*line, "rank") == 1) named = member_of(*line, "time").value_or(0);
   }
-  if (dead == 0 || heard == 0 || named == 0)
-    give_up("a job with a dead rank", "it did not say when");
-  return 1e3 * (std::max(heard, named) - dead);
+  if (end_at == 0 || heard == 0 || named == 0)
+    give_up("a job that loses a rank", "it did not say when");
+  return 1e3 * (std::max(heard, named) - end_at);
 }
 
 // ---- the figures

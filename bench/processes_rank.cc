@@ -93,11 +93,11 @@ void report(const Member& member, int runs, const std::function<void()>& call) {
 void die(Member& member) {
   member.barrier();
   if (member.rank() == 1) {
-    std::printf("dead %.9f\n", unix_seconds());
+    std::printf("ends %.9f\n", unix_seconds());
     std::fflush(stdout);
     static_cast<void>(std::raise(SIGKILL));
   }
-  if (wait_blocking(member.group().barrier())) give_up("a barrier with a dead rank", "it met");
+  if (wait_blocking(member.group().barrier())) give_up("a barrier without a rank", "it met");
   std::printf("heard %.9f\n", unix_seconds());
 }
 
