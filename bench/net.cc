@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/bare_socket.h"
 #include "bench/figure.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
@@ -169,20 +170,6 @@ double bare_seconds(const std::function<void(int)>& here, const std::function<vo
   return seconds;
 }
 
-double bare_round_trip_us() {
-  const auto repeat = [](int socket, bool first) {
-    std::array<std::byte, net::kHeaderBytes> bytes = {};
-    for (int i = 0; i < kRoundTrips; ++i) {
-      if (first) write_all(socket, bytes.data(), bytes.size());
-      read_all(socket, bytes.data(), bytes.size());
-      if (!first) write_all(socket, bytes.data(), bytes.size());
-    }
-  };
-  const double seconds = bare_seconds([&](int socket) { repeat(socket, true); },
-                                      [&](int socket) { repeat(socket, false); });
-  return 1e6 * seconds / kRoundTrips;
-}
-
 double bare_stream_ms() {
   const Bytes from(kPiece, std::byte{1});
   Bytes into(kPiece);
@@ -214,7 +201,7 @@ void measure_over(Session& session, const std::string& scheme, const std::string
        .peer = "blocking writes and reads of a Unix socket",
        .limit = limits.round_trip},
       [&] { return Measured(linked.round_trip_us()); },
-      [] { return Measured(bare_round_trip_us()); });
+      [] { return Measured(socket_round_trip_us(net::kHeaderBytes, kRoundTrips)); });
   session.measure(
       {.name = prefix + "stream_64MiB",
        .unit = "ms",

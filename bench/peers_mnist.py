@@ -21,6 +21,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -38,6 +39,8 @@ PEERS = {
     "jax-split": "JAX, grad and update as the exported programs",
     "torch": "PyTorch, eager",
 }
+DDP = "torch-ddp"  # two processes of PyTorch's DistributedDataParallel, each with half of the batch
+DDP_RANKS = 2
 
 
 def measure(step: Callable[[], None], repeat: int) -> dict[str, float]:
@@ -88,22 +91,26 @@ def jax_step(split: bool) -> Callable[[], None]:
     return step
 
 
-def torch_step(threads: int) -> Callable[[], None]:
+def torch_step(threads: int, rank: int = 0, ranks: int = 1) -> Callable[[], None]:
+    """Rank's share of a step; the other ranks are processes of its own, where there are any."""
     import mnist_network as network
     import torch
     from torch import nn
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    model = nn.Sequential(
+    model: nn.Module = nn.Sequential(
         nn.Conv2d(1, 10, 5), nn.MaxPool2d(2), nn.ReLU(), nn.BatchNorm2d(10),
         nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU(), nn.BatchNorm2d(20),
         nn.Flatten(), nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10), nn.LogSoftmax(1),
     )  # fmt: skip
+    if ranks > 1:
+        model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(
         model.parameters(), lr=network.LEARNING_RATE, momentum=network.MOMENTUM
     )
-    images, labels = (torch.from_numpy(array) for array in generated_images.make(0, BATCH))
+    rows = slice(rank * BATCH // ranks, (rank + 1) * BATCH // ranks)
+    images, labels = (torch.from_numpy(array[rows]) for array in generated_images.make(0, BATCH))
 
     def step() -> None:
         optimizer.zero_grad()
@@ -113,6 +120,45 @@ def torch_step(threads: int) -> Callable[[], None]:
         optimizer.step()
 
     return step
+
+
+def ddp_rank(rank: int, threads: int, repeat: int, meeting: str) -> None:
+    """Rank 0 answers each line on stdin with its median step; the others step when it does."""
+    import torch
+    from torch import distributed
+
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[rank % len(cores)]})
+    distributed.init_process_group(
+        "gloo", init_method="file://" + meeting, rank=rank, world_size=DDP_RANKS
+    )
+    step = torch_step(threads, rank, DDP_RANKS)
+    goes_on = torch.ones(1)
+    while True:
+        if rank == 0:
+            goes_on[0] = 1 if sys.stdin.readline() else 0
+        distributed.broadcast(goes_on, 0)
+        if goes_on[0] == 0:
+            break
+        measured = measure(step, repeat)
+        if rank == 0:
+            print(measured["median_ms"], flush=True)
+    distributed.destroy_process_group()
+
+
+def ddp(threads: int, repeat: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["--worker", DDP, "--threads", str(threads), "--repeat", str(repeat)]
+        words += ["--meeting", folder + "/meeting", "--serve"]
+        others = [
+            subprocess.Popen(
+                [sys.executable, __file__, *words, "--rank", str(rank)], stdin=subprocess.DEVNULL
+            )
+            for rank in range(1, DDP_RANKS)
+        ]
+        ddp_rank(0, threads, repeat, folder + "/meeting")
+        for other in others:
+            other.wait()
 
 
 def worker(peer: str, threads: int, repeat: int, serve: bool) -> None:
@@ -206,7 +252,9 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--worker", choices=list(PEERS), help=argparse.SUPPRESS)
+    parser.add_argument("--worker", choices=[*PEERS, DDP], help=argparse.SUPPRESS)
+    parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--meeting", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -214,7 +262,11 @@ def parse_args() -> argparse.Namespace:
 def main() -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     args = parse_args()
-    if args.worker:
+    if args.worker == DDP and args.rank:
+        ddp_rank(args.rank, args.threads[0], args.repeat, args.meeting)
+    elif args.worker == DDP:
+        ddp(args.threads[0], args.repeat)
+    elif args.worker:
         worker(args.worker, args.threads[0], args.repeat, args.serve)
     elif args.accuracy:
         accuracy(args.data, args.epochs, args.seed)

@@ -2,8 +2,7 @@
 //   remote.ask  a question of 8 bytes and its answer; the peer writes and reads as many bytes as
 //   the
 //               two frames have, blocking, on two threads
-// and, as a remark, a cast to 16 ranks, whose peer (Bcast and Reduce) is measured where MPI is.
-#include <sys/socket.h>
+// and, as a remark, a cast to 16 ranks; processes.cc measures both between processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +12,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "bench/bare_socket.h"
 #include "bench/figure.h"
 #include "millrace/actors/remote/remote_actors.h"
 #include "millrace/core/async/blocking.h"
@@ -135,38 +134,6 @@ class Job {
   std::vector<Process> processes_;
 };
 
-// ---- the peer: blocking calls on a pair of sockets
-
-void move_all(int socket, std::array<std::byte, kBytes>& bytes, bool write) {
-  for (std::size_t moved = 0; moved < bytes.size();) {
-    const ssize_t more = write ? ::send(socket, &bytes[moved], bytes.size() - moved, MSG_NOSIGNAL)
-                               : ::recv(socket, &bytes[moved], bytes.size() - moved, 0);
-    if (more <= 0) give_up("a round trip on a socket", "it ended");
-    moved += static_cast<std::size_t>(more);
-  }
-}
-
-double bare_us() {
-  std::array<int, 2> ends;
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    give_up("making a pair of sockets", "socketpair");
-  double seconds = 0;
-  const auto repeat = [&](int core) {
-    pin_to_core(core);
-    std::array<std::byte, kBytes> bytes = {};
-    for (int i = 0; i < kRoundTrips; ++i) {
-      move_all(ends[core], bytes, core == 0);
-      move_all(ends[core], bytes, core != 0);
-    }
-  };
-  std::thread other([&] { repeat(1); });
-  std::thread one([&] { seconds = seconds_of([&] { repeat(0); }); });
-  one.join();
-  other.join();
-  for (const int end : ends) ::close(end);
-  return 1e6 * seconds / kRoundTrips;
-}
-
 void measure(Session& session) {
   {
     Job two(2);
@@ -175,7 +142,8 @@ void measure(Session& session) {
          .unit = "us",
          .peer = "blocking writes and reads of a Unix socket",
          .limit = 1.3},
-        [&] { return Measured(two.ask_us()); }, [] { return Measured(bare_us()); });
+        [&] { return Measured(two.ask_us()); },
+        [] { return Measured(socket_round_trip_us(kBytes, kRoundTrips)); });
   }
   if (!session.wants("remote.cast_16")) return;
   Job sixteen(16);

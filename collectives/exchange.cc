@@ -17,6 +17,8 @@ using devices::HostArray;
 using devices::Shape;
 using Kind = CollectiveCall::Kind;
 
+constexpr std::size_t kBriefBytes = std::size_t{64} << 10;
+
 // A written buffer as a host array: in place where the host can see it, else a copy. Where looking
 // may block, the device's own thread looks.
 Future<HostArray> host_array(const Device& device, const Buffer& buffer) {
@@ -77,7 +79,8 @@ class Exchange final : public RefCounted, public Pooled {
     Executor& compute = *self->environment_.compute;
     Future<void> read = when_all(self->reading_);
     if (self->far_.wire) {
-      read = read.then(compute, [self](const Status& status) { return self->meet_far(status); });
+      Executor& here = self->is_brief() && read.ready() ? inline_executor() : compute;
+      read = read.then(here, [self](const Status& status) { return self->meet_far(status); });
     }
     return read.then(compute, [self](const Status& status) { return self->distribute(status); })
         .then(compute, [self](const Status& status) { return self->collect(status); });
@@ -89,6 +92,12 @@ class Exchange final : public RefCounted, public Pooled {
   std::size_t place(Rank rank) const { return static_cast<std::size_t>(index(rank) - first_); }
   Rank rank_at(std::size_t place) const { return Rank{first_ + static_cast<int>(place)}; }
 
+  // What it takes to begin is less than a wake-up.
+  bool is_brief() const {
+    std::size_t bytes = 0;
+    for (const Shape& shape : call_.shapes) bytes += shape.size_bytes();
+    return bytes <= kBriefBytes;
+  }
   void start_reading() {
     reading_.reserve(arrays() * readers_.size());
     for (std::size_t i = 0; i < arrays(); ++i) {

@@ -100,8 +100,14 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
 
 void GroupActor::arm(std::uint64_t sequence, Rank rank, TimePoint deadline) {
   const Duration allowed = deadline - context().environment().clock->now();
-  operations_.at(sequence).parts[place(rank)].timer =
-      run_at(cell(), deadline, [this, sequence, allowed] { expire(sequence, allowed); });
+  operations_.at(sequence).parts[place(rank)].timer = context().environment().timers->schedule(
+      deadline, [this, home = Ref<actors::ActorCell>::share(&cell()), sequence, allowed,
+                 compute = context().environment().compute] {
+        // Not on the timers' thread, which is not to run what waits for the call.
+        post(*compute, [this, home, sequence, allowed] {
+          post(*home, [this, sequence, allowed] { expire(sequence, allowed); });
+        });
+      });
 }
 
 GroupPlace GroupActor::held_up(const Operation& operation) const {
@@ -184,7 +190,11 @@ void GroupActor::run_numbers(Operations::iterator operation) {
     const auto set = [&](Part& part, std::size_t /*r*/) { part.numbers_reply.set(*numbers); };
     end_operation(sequence, numbers ? Status() : std::unexpected(numbers.error()), set);
   };
-  run_exchange(op.call, inputs, {wire_, sequence}).then(cell(), std::move(answer)).ignore();
+  // Where it comes from the mesh's thread, what waits for it must not run there.
+  run_exchange(op.call, inputs, {wire_, sequence})
+      .then(*context().environment().compute, [](Result<Numbers> numbers) { return numbers; })
+      .then(cell(), std::move(answer))
+      .ignore();
 }
 
 void GroupActor::end_operation(std::uint64_t sequence, const Status& status,

@@ -7,6 +7,7 @@
 #include "millrace/collectives/parcels.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/spare_bytes.h"
 
 namespace millrace::collectives {
 namespace {
@@ -173,13 +174,13 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
   waits_for_ = from;
   while (!peer.came.empty() && peer.came.front().header.sequence < next_) take_first(from);
   if (peer.came.empty()) return peer.left && end_without(from);
-  const net::Frame& frame = peer.came.front();
+  net::Frame& frame = peer.came.front();
   if (frame.header.sequence > next_ || frame.header.words[0] != call.print) {  // GW-2
     // Another call of it, or one that sent nothing to this process.
     if (!std::exchange(call.differs, true)) say_call(from, next_, call.print, call.call);
     return false;
   }
-  const Status taken = run.take(frame.payload);
+  const Status taken = run.take(std::move(frame.payload));
   if (!taken) {
     const Error error = taken.error().with_context(where(next_) + ": from " + named(from));
     at_home([sequence = next_, error](GroupWire& wire) { wire.end_call(sequence, error, true); });
@@ -208,6 +209,7 @@ void GroupWire::take_first(int member) {
     if (past != past_.end() && past->call && !past->error && past->print != header.words[0])
       say_call(member, header.sequence, past->print, *past->call);
   }
+  net::give_spare_bytes(std::move(peer.came.front().payload));
   peer.came.pop_front();
   ++peer.taken;
   if (peer.taken - peer.reported >= kWindow / 2) post_frame(member, GroupSays::kCredit, 0, 0);

@@ -123,7 +123,8 @@ class ParcelMaker {
     const std::size_t width = typed ? devices::byte_width(shape.dtype()) : 1;
     ScheduleRequest request;
     request.kind = moves_as(call_.kind);
-    request.algorithm = call_.algorithm.value_or(default_algorithm(call_.kind));
+    request.algorithm =
+        call_.algorithm.value_or(default_algorithm(call_.kind, spread_.processes()));
     request.elements = typed ? shape.size_bytes() / width : 0;
     request.element_bytes = width;
     request.exact_folds = call_.reduces() && folds_exactly(call_.op, folding.dtype);
@@ -149,9 +150,13 @@ Result<Parcels> make_parcels(const CollectiveCall& call, const Spread& spread, i
   return ParcelMaker(call, spread, process, inputs).run();
 }
 
-Algorithm default_algorithm(Kind kind) {
+Algorithm default_algorithm(Kind kind, int processes) {
+  // Beyond four the tree has no more rounds than doubling, and fewer messages by far: each wakes a
+  // process.
+  constexpr int kMostDoubling = 4;
   switch (kind) {
     case Kind::kBarrier:
+      return processes > kMostDoubling ? Algorithm::kTree : Algorithm::kRecursiveDoubling;
     case Kind::kSplit:
       return Algorithm::kRecursiveDoubling;
     case Kind::kAgree:

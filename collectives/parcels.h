@@ -27,8 +27,8 @@ Result<Parcels> make_parcels(const CollectiveCall& call, const Spread& spread, i
                              ParcelInputs inputs);
 
 // direct for what has bits that depend on it; for barriers and numbers the one of the fewest rounds
-// or messages.
-Algorithm default_algorithm(CollectiveCall::Kind kind);
+// or messages between so many processes.
+Algorithm default_algorithm(CollectiveCall::Kind kind, int processes = 1);
 // kUnimplemented: the call asks for an algorithm that has no form of it.
 Status check_algorithm(const CollectiveCall& call);
 

@@ -67,8 +67,15 @@ struct ProcessGroup::Core {
   Result<SplitMembers> make_sub_groups(std::uint64_t sequence,
                                        std::span<const SplitPlace> places) const;
   void fail_rank(Rank rank, const Error& error) const {
-    group.send_notice(RankFailed{rank, error});
+    notice(group, RankFailed{rank, error});
     for (const auto& meeting : meetings) meeting.send_notice(RankFailed{rank, error});
+  }
+  // What the group's actor does with it may end calls, and so run what waits for them: never on the
+  // thread that has the news, such as the mesh's.
+  template <class Notice>
+  static void notice(const actors::ActorRef<GroupActor>& group, Notice notice) {
+    post(*group.cell()->home().environment.compute,
+         [group, notice = std::move(notice)]() mutable { group.send_notice(std::move(notice)); });
   }
 };
 
@@ -76,13 +83,13 @@ struct ProcessGroup::Core {
 GroupHooks ProcessGroup::Core::make_hooks() const {
   GroupHooks hooks;
   hooks.ended = [actor = group](std::uint64_t sequence, const Error& error) {
-    actor.send_notice(CallEnded{sequence, error});
+    notice(actor, CallEnded{sequence, error});
   };
   hooks.asked = [actor = group](std::uint64_t sequence, int asker) {
-    actor.send_notice(CallAsked{sequence, asker});
+    notice(actor, CallAsked{sequence, asker});
   };
   hooks.failed = [actor = group, all = meetings](Rank rank, const Error& error) {
-    actor.send_notice(RankFailed{rank, error, true});
+    notice(actor, RankFailed{rank, error, true});
     for (const auto& meeting : all) meeting.send_notice(RankFailed{rank, error, true});
   };
   hooks.met = [all = meetings, from = first](Rank to, RendezvousMessage message) {
@@ -164,9 +171,12 @@ Status ProcessGroup::spawn_actors(const std::shared_ptr<Core>& core) {
     label +=
         " " + std::to_string(core->wire->number()) + " from rank " + std::to_string(core->first);
   }
-  MILLRACE_TRY(core->group, core->system.spawn<GroupActor>(
-                                "group " + label, {}, core->name, core->devices, core->trace,
-                                std::shared_ptr<const void>(core), core->wire));
+  // Between processes a call costs wake-ups enough without one of the actor.
+  MILLRACE_TRY(core->group,
+               core->system.spawn<GroupActor>("group " + label,
+                                              {.inline_when_idle = static_cast<bool>(core->wire)},
+                                              core->name, core->devices, core->trace,
+                                              std::shared_ptr<const void>(core), core->wire));
   for (std::size_t d = 0; d < core->devices.size(); ++d) {
     const Rank rank{core->first + static_cast<int>(d)};
     MILLRACE_TRY(auto member, core->system.spawn<RendezvousActor>(

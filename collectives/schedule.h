@@ -92,7 +92,9 @@ struct Schedule {
 };
 
 inline constexpr std::size_t kMostInFlight = 3;
-inline constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
+// The quickest of several for an all_reduce of 1 MiB between two processes
+// (bench/processes.cc).
+inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 
 // One array, or one part of a bucket, of a call that is valid (check_call).
 struct ScheduleRequest {

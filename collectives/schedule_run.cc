@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/spare_bytes.h"
 
 namespace millrace::collectives {
 namespace {
@@ -21,28 +23,43 @@ void copy(std::span<std::byte> to, std::span<const std::byte> from) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
+// A message whose memory is a spare one when its last part is not needed any more.
+std::shared_ptr<net::Bytes> keep(net::Bytes message) {
+  struct Kept {
+    net::Bytes bytes;
+    explicit Kept(net::Bytes taken) : bytes(std::move(taken)) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() { net::give_spare_bytes(std::move(bytes)); }
+  };
+  const auto kept = std::allocate_shared<Kept>(PoolAllocator<Kept>(), std::move(message));
+  return {kept, &kept->bytes};
+}
+
 }  // namespace
 
 ScheduleRun::ScheduleRun(Schedule schedule, ScheduleArrays arrays, const Folding& folding)
-    : schedule_(std::move(schedule)), arrays_(std::move(arrays)), folding_(folding) {}
+    : schedule_(std::move(schedule)),
+      arrays_(std::move(arrays)),
+      folding_(folding),
+      scratch_(schedule_.scratch_bytes) {}
 
-std::span<const std::byte> ScheduleRun::readable(const Slice& slice) const {
+std::span<const std::byte> ScheduleRun::readable(const Slice& slice) {
   const auto index = static_cast<std::size_t>(slice.index);
   if (slice.place == Slice::Place::kInput) return part_of(arrays_.inputs[index], slice);
   if (slice.place == Slice::Place::kOutput)
     return part_of(std::span<const std::byte>(arrays_.outputs[index]), slice);
-  return part_of(std::span<const std::byte>(scratch_), slice);
+  return scratch_.read(slice.begin, slice.bytes);
 }
 
 std::span<std::byte> ScheduleRun::writable(const Slice& slice) {
   MILLRACE_CHECK(slice.place != Slice::Place::kInput, "a schedule writes to no input");
   if (slice.place == Slice::Place::kOutput)
     return part_of(arrays_.outputs[static_cast<std::size_t>(slice.index)], slice);
-  return part_of(std::span(scratch_), slice);
+  return scratch_.write(slice.begin, slice.bytes);
 }
 
 ScheduleRun::Next ScheduleRun::advance() {
-  if (next_ == 0) scratch_.resize(schedule_.scratch_bytes);
   for (; next_ < schedule_.steps.size(); ++next_) {
     switch (step().kind) {
       case Step::Kind::kSend:
@@ -54,29 +71,32 @@ ScheduleRun::Next ScheduleRun::advance() {
         break;
       case Step::Kind::kCopy: {
         const auto slices = schedule_.slices_of(step());
-        copy(writable(slices[0]), readable(slices[1]));
+        const auto to = writable(slices[0]);  // both may be in the scratch: it comes first
+        copy(to, readable(slices[1]));
         break;
       }
     }
   }
+  scratch_.clear();
   return Next::kDone;
 }
 
 void ScheduleRun::fold(const Step& step) {
   const auto slices = schedule_.slices_of(step);
+  // What is written may be one of the sources: a message among them is copied in first.
+  const std::span<std::byte> target = writable(slices[0]);
   PooledVector<const std::byte*> sources;
   sources.reserve(slices.size() - 1);
   for (const Slice& slice : slices.subspan(1)) sources.push_back(readable(slice).data());
   const ReduceOp op = step.last ? folding_.op : partial(folding_.op);
-  reduce(op, folding_.dtype, sources, writable(slices[0]), nullptr, folding_.ranks);
+  reduce(op, folding_.dtype, sources, target, nullptr, folding_.ranks);
 }
 
 net::Bytes ScheduleRun::message() {
   const auto slices = schedule_.slices_of(step());
-  net::Bytes message;
   std::size_t bytes = 0;
   for (const Slice& slice : slices) bytes += slice.bytes;
-  message.reserve(bytes);
+  net::Bytes message = net::take_spare_bytes(bytes);
   for (const Slice& slice : slices) {
     const auto part = readable(slice);
     message.insert(message.end(), part.begin(), part.end());
@@ -85,7 +105,7 @@ net::Bytes ScheduleRun::message() {
   return message;
 }
 
-Status ScheduleRun::take(std::span<const std::byte> message) {
+Status ScheduleRun::take(net::Bytes message) {
   const auto slices = schedule_.slices_of(step());
   std::size_t bytes = 0;
   for (const Slice& slice : slices) bytes += slice.bytes;
@@ -94,9 +114,16 @@ Status ScheduleRun::take(std::span<const std::byte> message) {
                                                  " bytes came where " + std::to_string(bytes) +
                                                  " were to come");
   }
+  const auto kept = keep(std::move(message));
+  std::span<const std::byte> rest = *kept;
   for (const Slice& slice : slices) {
-    copy(writable(slice), message.first(slice.bytes));
-    message = message.subspan(slice.bytes);
+    const auto part = rest.first(slice.bytes);
+    if (slice.place == Slice::Place::kScratch) {
+      scratch_.put(slice.begin, kept, part);
+    } else {
+      copy(writable(slice), part);
+    }
+    rest = rest.subspan(slice.bytes);
   }
   ++next_;
   return {};

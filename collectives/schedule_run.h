@@ -8,6 +8,7 @@
 
 #include "millrace/collectives/reduce.h"
 #include "millrace/collectives/schedule.h"
+#include "millrace/collectives/scratch.h"
 #include "millrace/core/base/pool.h"
 #include "millrace/core/net/frame.h"
 
@@ -43,19 +44,19 @@ class ScheduleRun {
   int peer() const { return step().peer; }
   // The message of a kSend, which is done then.
   net::Bytes message();
-  // Ends a kReceive. kInvalidArgument: a message of another length.
-  Status take(std::span<const std::byte> message);
+  // Ends a kReceive. kInvalidArgument: a message of another length, of which nothing was read.
+  Status take(net::Bytes message);
 
  private:
   const Step& step() const { return schedule_.steps[next_]; }
-  std::span<const std::byte> readable(const Slice& slice) const;
+  std::span<const std::byte> readable(const Slice& slice);
   std::span<std::byte> writable(const Slice& slice);
   void fold(const Step& step);
 
   Schedule schedule_;
   ScheduleArrays arrays_;
   Folding folding_;
-  net::Bytes scratch_;
+  Scratch scratch_;
   std::size_t next_ = 0;  // step
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/spare_bytes.h"
 
 namespace millrace::net {
 namespace {
@@ -153,14 +154,15 @@ void Connection::write() {
     written_ += *taken;
     if (written_ < first->bytes()) continue;
     written_ = 0;
-    std::optional<Promise<void>> sent;
+    std::optional<Outgoing> sent;
     {
       MutexLock lock(mutex_);
-      sent.emplace(std::move(queue_.front().sent));
       queued_ -= queue_.front().bytes();
+      sent.emplace(std::move(queue_.front()));
       queue_.pop_front();
     }
-    sent->set_value();
+    give_spare_bytes(std::move(sent->payload));
+    sent->sent.set_value();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/spare_bytes.h"
 
 namespace millrace::net {
 namespace {
@@ -85,8 +86,11 @@ Result<std::optional<Frame>> FrameParser::next(std::span<const std::byte>& bytes
   }
   Bytes& payload = frame_.payload;
   const std::size_t taken = std::min(bytes.size(), length_ - payload.size());
-  if (payload.capacity() < payload.size() + taken)
-    payload.reserve(std::min(length_, kMostAhead * (payload.size() + taken)));
+  if (payload.capacity() < payload.size() + taken) {
+    const std::size_t room = std::min(length_, kMostAhead * (payload.size() + taken));
+    if (payload.empty()) payload = take_spare_bytes(room);
+    payload.reserve(room);
+  }
   payload.insert(payload.end(), bytes.begin(), bytes.begin() + static_cast<long>(taken));
   bytes = bytes.subspan(taken);
   if (payload.size() < length_) return std::nullopt;
