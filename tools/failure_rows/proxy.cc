@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <map>
@@ -125,7 +128,6 @@ class Proxy::Thread {
   std::list<Stream> streams_;
   std::map<std::pair<int, int>, WireFaults> faults_;
   WireFaults others_;
-  std::map<std::pair<int, int>, std::uint64_t> bytes_;
   std::string first_words_;
 
  private:
@@ -235,9 +237,8 @@ class Proxy::Thread {
   void push(Stream& stream, bool there, std::string bytes) {
     if (bytes.empty()) return;
     Way& way = there ? stream.there : stream.back;
-    const auto ends = ends_of(stream, there);
-    const WireFaults& wire = faults(ends.first, ends.second);
-    bytes_[ends] += bytes.size();
+    const auto [from, to] = ends_of(stream, there);
+    const WireFaults& wire = faults(from, to);
     const auto seconds = [](double s) {
       return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
     };
@@ -378,10 +379,6 @@ std::vector<int> Proxy::rank_ports() const {
 
 std::string Proxy::first_words() const {
   return thread_->locked([](Thread& thread) { return thread.first_words_; });
-}
-
-std::uint64_t Proxy::bytes(int from, int to) const {
-  return thread_->locked([&](Thread& thread) { return thread.bytes_[{from, to}]; });
 }
 
 }  // namespace millrace::failures

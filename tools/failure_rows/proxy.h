@@ -4,9 +4,6 @@
 // doors of the proxy, too. Any program of a job can be put behind it. Read next: row.h.
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,8 +39,6 @@ class Proxy {
   std::vector<int> rank_ports() const;
   // What the first rank that came has said to the host in its handshake.
   std::string first_words() const;
-  // How many bytes have gone this way.
-  std::uint64_t bytes(int from, int to) const;
 
  private:
   class Thread;
