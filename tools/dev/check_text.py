@@ -40,8 +40,8 @@ TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (Of(?=[A-Z])|\w*?(?:(?:Is|Are)To
 BANNED = re.compile(r'(?<![A-Za-z])(forg[eo]t\w*|discard(?:s|ed|ing)?|thr[eo]wn?s? away|let(?:s|ting)?[ _]go|'
                     r't[ao]kes?[ _]back|taken back|'
                     r'(?<!zero_copy_)giv(?:es?|en|ing)[ _]back|(?<!::)(?<!user_)shuts?[ _]?down|shutting down)(?![A-Za-z])', re.I)
-# The same outside of tests; tell is a call of actors.
-BANNED_PRODUCT = re.compile(r'(?<![A-Za-z])(told|telling|dea(?:d|th)|died|dying|hang(?:s|ing)?|hung)(?![A-Za-z])',
+# The same outside of tests; tell is a call of actors, dead_rank a figure.
+BANNED_PRODUCT = re.compile(r'(?<![A-Za-z])(told|telling|dea(?:d(?!_rank)|th)|died|dying|hang(?:s|ing)?|hung)(?![A-Za-z])',
                             re.I)
 TELL = re.compile(r'(?<![A-Za-z])(tells?)(?![A-Za-z(]| (?:\w+ )?apart)', re.I)
 GLOSSARY = re.compile(r'(core|actors|devices|transfer|collectives|tools|bench|tests)/'
