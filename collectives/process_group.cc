@@ -1,13 +1,18 @@
 #include "millrace/collectives/process_group.h"
 
 #include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/collectives/split.h"
 #include "millrace/collectives/wire.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
 
@@ -67,29 +72,54 @@ struct ProcessGroup::Core {
   Result<SplitMembers> make_sub_groups(std::uint64_t sequence,
                                        std::span<const SplitPlace> places) const;
   void fail_rank(Rank rank, const Error& error) const {
-    notice(group, RankFailed{rank, error});
+    give_notice(news, group, RankFailed{rank, error});
     for (const auto& meeting : meetings) meeting.send_notice(RankFailed{rank, error});
   }
-  // What the group's actor does with it may end calls, and so run what waits for them: never on the
+  // News for the group's actor, in their order. Thread-safety: thread-safe.
+  struct News {
+    Mutex mutex;
+    std::deque<std::function<void()>> line MILLRACE_GUARDED_BY(mutex);
+    bool runs MILLRACE_GUARDED_BY(mutex) = false;
+  };
+  // What the actor does with them may end calls, and so run what waits for them: never on the
   // thread that has the news, such as the mesh's.
   template <class Notice>
-  static void notice(const actors::ActorRef<GroupActor>& group, Notice notice) {
-    post(*group.cell()->home().environment.compute,
-         [group, notice = std::move(notice)]() mutable { group.send_notice(std::move(notice)); });
+  static void give_notice(const std::shared_ptr<News>& news,
+                          const actors::ActorRef<GroupActor>& group, Notice notice) {
+    MutexLock lock(news->mutex);
+    news->line.push_back(
+        [group, notice = std::move(notice)] { group.send_notice(Notice(notice)); });
+    if (std::exchange(news->runs, true)) return;
+    post(*group.cell()->home().environment.compute, [news] { run(*news); });
   }
+  static void run(News& news) {
+    for (;;) {
+      std::function<void()> give;
+      {
+        MutexLock lock(news.mutex);
+        news.runs = !news.line.empty();
+        if (!news.runs) return;
+        give = std::move(news.line.front());
+        news.line.pop_front();
+      }
+      give();
+    }
+  }
+
+  const std::shared_ptr<News> news = std::make_shared<News>();
 };
 
 // They keep the actors, which close the wire and so release them.
 GroupHooks ProcessGroup::Core::make_hooks() const {
   GroupHooks hooks;
-  hooks.ended = [actor = group](std::uint64_t sequence, const Error& error) {
-    notice(actor, CallEnded{sequence, error});
+  hooks.ended = [line = news, actor = group](std::uint64_t sequence, const Error& error) {
+    give_notice(line, actor, CallEnded{sequence, error});
   };
-  hooks.asked = [actor = group](std::uint64_t sequence, int asker) {
-    notice(actor, CallAsked{sequence, asker});
+  hooks.asked = [line = news, actor = group](std::uint64_t sequence, int asker) {
+    give_notice(line, actor, CallAsked{sequence, asker});
   };
-  hooks.failed = [actor = group, all = meetings](Rank rank, const Error& error) {
-    notice(actor, RankFailed{rank, error, true});
+  hooks.failed = [line = news, actor = group, all = meetings](Rank rank, const Error& error) {
+    give_notice(line, actor, RankFailed{rank, error, true});
     for (const auto& meeting : all) meeting.send_notice(RankFailed{rank, error, true});
   };
   hooks.met = [all = meetings, from = first](Rank to, RendezvousMessage message) {

@@ -93,11 +93,8 @@ Status JobHost::ask_world(std::uint32_t rank, const Frame& frame) {
 
 void JobHost::look_worlds() {
   if (!worlds_) return;
-  if (const auto refusal = worlds_->refusal()) {
-    const std::set<std::uint32_t> asking = worlds_->asking();
-    for (const std::uint32_t rank : asking) worlds_->left(rank);
-    return send_all(asking, encode_no_world(*refusal));
-  }
+  if (const auto refusal = worlds_->take_refusal())
+    send_all(refusal->ranks, encode_no_world(refusal->why));
   if (const auto world = worlds_->take_next())
     return send_all({world->ranks.begin(), world->ranks.end()}, encode(*world));
   if (worlds_->take_newcomer()) send_all(worlds_->awaited(), encode_plain(FrameKind::kJobWaits));
@@ -119,8 +116,8 @@ void JobHost::lost(const JobFailure& failure) {
   look_worlds();
 }
 
-void JobHost::over(const JobMember& member) {
-  if (worlds_) worlds_->ended(member);
+void JobHost::over(const JobMember& member, bool well) {
+  if (worlds_) worlds_->ended(member, well);
   look_worlds();
 }
 
@@ -222,9 +219,10 @@ void JobHost::ended(std::uint32_t rank) {
   ranks_[rank].phase = RankPhase::kEnded;
   table_.ended(rank);
   // Its children may still hold the connection.
-  for (const Seat& seat : seats_) {
-    if (seat.joined && seat.joined->member.rank == rank)
-      seat.connection->abandon("its process has ended");
+  for (Seat& seat : seats_) {
+    if (!seat.joined || seat.joined->member.rank != rank) continue;
+    seat.refused = true;  // what it has still said counts no more
+    seat.connection->abandon("its process has ended");
   }
   if (worlds_) worlds_->left(rank);
 }
@@ -242,7 +240,13 @@ void JobHost::take_end(Seats::iterator seat, const ConnectionEnd& end) {
                 });
   if (gone_[rank] || !goodbye) ranks_[rank].phase = RankPhase::kEnded;
   look_drained();
-  if (!table_.left(rank, joined->incarnation, goodbye) || !hooks_.lost) return;
+  const bool lost = table_.left(rank, joined->incarnation, goodbye);
+  // Its process may go on without the job.
+  if (worlds_ && (gone_[rank] || lost)) {
+    worlds_->left(rank);
+    look_worlds();
+  }
+  if (!lost || !hooks_.lost) return;
   hooks_.lost({.member = joined->member, .reason = FailureReason::kLost, .words = end.words});
 }
 

@@ -4,9 +4,8 @@
 //
 //  - JH-1 each member that has joined hears of the first failure; one that joins later, too.
 //  - JH-2 a member's goodbye is never reported as lost or silent.
-//  - JH-3 where the job goes on after failures, members hear of a rank that is lost before they
-//  hear
-//    of the world after it.
+//  - JH-3 where the job goes on after failures, members hear of a process that is lost before they
+//    hear of a world with the next one of its rank.
 #pragma once
 
 #include <chrono>
@@ -67,8 +66,8 @@ class JobHost final : public RefCounted {
   void ended(std::uint32_t rank);
   // After ended(), where the job goes on: the process had failed, and the others hear of it.
   void lost(const JobFailure& failure);
-  // After ended(), and lost(): no other process comes for the rank.
-  void over(const JobMember& member);
+  // After ended(), and lost(): no other process comes for the rank. well: it has done its work.
+  void over(const JobMember& member, bool well);
   // How it stands, for those who look on: they ask over a connection of their own.
   JobStatus status() const;
   // Completes once each rank has come and said goodbye, or the job has failed. Once.

@@ -17,7 +17,10 @@ class Spares {
   // One that has room for it, given last: its bytes are in a cache, perhaps.
   Bytes take(std::size_t size) {
     MutexLock lock(mutex_);
-    const auto fits = [size](const Bytes& bytes) { return bytes.capacity() >= size; };
+    // What is held for a payload is bounded by its size, not by the spare's.
+    const auto fits = [size](const Bytes& bytes) {
+      return bytes.capacity() >= size && bytes.capacity() <= 2 * size;
+    };
     const auto found = std::find_if(spares_.rbegin(), spares_.rend(), fits);
     if (found == spares_.rend()) return {};
     Bytes bytes = std::move(*found);

@@ -14,8 +14,6 @@ struct World {
   std::uint32_t epoch = 0;  // of an only world; the first of several has kFirstOfSeveral
   std::vector<std::uint32_t> ranks = {};  // ascending
   bool changed = true;                    // others than before, or other processes
-  // Others worked together before.
-  bool is_later() const { return epoch > kFirstOfSeveral; }
   bool operator==(const World&) const = default;
 };
 

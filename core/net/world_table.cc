@@ -27,14 +27,17 @@ void WorldTable::left(std::uint32_t rank) {
   if (epoch_ > kFirst && awaited_.erase(rank) > 0) changed_ = true;
 }
 
-void WorldTable::ended(const JobMember& member) {
+void WorldTable::ended(const JobMember& member, bool well) {
   left(member.rank);
   awaited_.erase(member.rank);
   over_.push_back(member);
+  if (well) ++done_;
 }
 
 std::optional<World> WorldTable::take_next() {
-  if (asking_.size() < least_ || !std::ranges::includes(asking_, awaited_)) return std::nullopt;
+  if (asking_.empty() || asking_.size() + done_ < least_ ||
+      !std::ranges::includes(asking_, awaited_))
+    return std::nullopt;
   World world{.epoch = epoch_++,
               .ranks = {asking_.begin(), asking_.end()},
               .changed = std::exchange(changed_, false)};
@@ -43,12 +46,24 @@ std::optional<World> WorldTable::take_next() {
   return world;
 }
 
-std::optional<Error> WorldTable::refusal() const {
-  if (over_.empty() || ranks_ - over_.size() >= least_) return std::nullopt;
-  return Error(ErrorCode::kUnavailable,
-               "the ranks of the job meet no more: " + to_string(over_.back()) +
-                   " has ended for good, and at least " + std::to_string(least_) + " of " +
-                   std::to_string(ranks_) + " ranks work together (launch --min)");
+std::optional<WorldTable::Refusal> WorldTable::take_refusal() {
+  if (over_.empty()) return std::nullopt;
+  const std::string last = to_string(over_.back());
+  std::set<std::uint32_t> refused;
+  std::string why;
+  if (ranks_ - over_.size() + done_ < least_) {
+    refused = asking_;
+    why = "the ranks of the job meet no more: " + last + " has ended for good, and at least " +
+          std::to_string(least_) + " of " + std::to_string(ranks_) +
+          " ranks work together (launch --min)";
+  } else if (done_ > 0 && epoch_ > kFirst && awaited_.empty()) {
+    refused = asking_;
+    why = "this rank comes too late: " + last + " has done its work";
+  }
+  if (refused.empty()) return std::nullopt;
+  for (const std::uint32_t rank : refused) asking_.erase(rank);
+  newcomer_ = false;
+  return Refusal{std::move(refused), Error(ErrorCode::kUnavailable, why)};
 }
 
 bool WorldTable::take_newcomer() { return std::exchange(newcomer_, false); }

@@ -7,6 +7,8 @@
 //  - JW-2 the first waits for each rank that may still come; a later one for each rank of the one
 //    before whose process is there. All others that ask by then are in it.
 //  - JW-3 no rank waits for a world that cannot come: refusal() says so.
+//  - JW-4 ranks that have done their work count, so that the others of their world may still meet;
+//    where none of that world is left, no rank begins its work again.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +33,17 @@ class WorldTable {
   void asked(std::uint32_t rank);
   // Its process has ended or has left; another one may come.
   void left(std::uint32_t rank);
-  // No other one comes.
-  void ended(const JobMember& member);
+  // No other one comes. well: it has done its work.
+  void ended(const JobMember& member, bool well);
 
   // The world that may begin now, once.
   std::optional<World> take_next();
-  // Why there will be none any more.
-  std::optional<Error> refusal() const;
+  // Who asks in vain from now on, and why.
+  struct Refusal {
+    std::set<std::uint32_t> ranks = {};
+    Error why;
+  };
+  std::optional<Refusal> take_refusal();
   // The next world is not made without their asking.
   const std::set<std::uint32_t>& awaited() const { return awaited_; }
   const std::set<std::uint32_t>& asking() const { return asking_; }
@@ -52,6 +58,7 @@ class WorldTable {
   std::set<std::uint32_t> awaited_;
   std::set<std::uint32_t> asking_;
   std::vector<JobMember> over_;  // ranks that do not come again
+  std::uint32_t done_ = 0;       // of them, that have done their work
   bool changed_ = true;
   bool newcomer_ = false;
 };

@@ -123,10 +123,8 @@ class Process final : public TrainingWorld {
                      world = *world](const Result<std::vector<collectives::ProcessGroup>>& ranks)
                         -> Result<WorldGroup> {
                       if (!ranks) return std::unexpected(ranks.error());
-                      return WorldGroup{.ranks = *ranks,
-                                        .full = plan_.ranks,
-                                        .later = world.is_later(),
-                                        .changed = world.changed};
+                      return WorldGroup{
+                          .ranks = *ranks, .full = plan_.ranks, .changed = world.changed};
                     });
         });
     return met_;
@@ -205,7 +203,7 @@ class Launch {
     const net::JobMember member{.rank = rank, .host = "alpha", .pid = process.pid_};
     host_->ended(rank);
     host_->lost({.member = member, .reason = net::FailureReason::kSignal, .number = 9});
-    if (!comes_again) host_->over(member);
+    if (!comes_again) host_->over(member, false);
     process.die();
     if (!comes_again) now_[rank] = nullptr;
   }
@@ -270,6 +268,16 @@ void expect_same(Launch& launch, const Reports& whole) {
   EXPECT_EQ(losses, whole.losses);
 }
 
+// Each recovery goes on from a commit: little is done again.
+void expect_commits_count(Launch& launch, std::uint64_t commit_every) {
+  for (const auto& process : launch.all()) {
+    for (const RecoveryReport& one : process->told.recoveries) {
+      EXPECT_EQ(one.step % commit_every, 0U);
+      EXPECT_LT(one.steps_lost, 2 * commit_every) << "resumed after step " << one.step;
+    }
+  }
+}
+
 TEST(TrainElasticTest, LossesAreThoseOfAnUndisturbedRunWhateverDies) {
   const Plan plan;
   const Reports whole = undisturbed(plan);
@@ -286,8 +294,83 @@ TEST(TrainElasticTest, LossesAreThoseOfAnUndisturbedRunWhateverDies) {
     }
     launch.end();
     expect_same(launch, whole);
+    expect_commits_count(launch, plan.commit_every);
     sim.finish();
   });
+}
+
+// The commit that a process was to get from another one is not lost with it.
+TEST(TrainElasticTest, AnotherDeathWhileAProcessPreparesLosesNoCommit) {
+  const Plan plan;
+  const Reports whole = undisturbed(plan);
+  for_each_seed(40, [&](Simulation& sim) {
+    Launch launch(sim, plan);
+    launch.run_until(9 + sim.below(3));
+    const auto first = static_cast<std::uint32_t>(sim.below(plan.ranks));
+    launch.kill(first);
+    launch.start(first);
+    while (launch.at(first).worlds.empty()) sim.run_for(std::chrono::microseconds(100));
+    sim.run_for(milliseconds(sim.below(600)));
+    const std::uint32_t second = (first + 1 + static_cast<std::uint32_t>(sim.below(3))) % 4;
+    launch.kill(second);
+    launch.start(second);
+    launch.end();
+    expect_same(launch, whole);
+    for (const auto& process : launch.all()) {
+      for (const RecoveryReport& one : process->told.recoveries) {
+        EXPECT_GE(one.step, 4U) << "a commit was there";
+      }
+    }
+    sim.finish();
+  });
+}
+
+TEST(TrainElasticTest, OneRankGoesOnAloneAndReportsEachChange) {
+  Plan plan;
+  plan.ranks = 2;
+  plan.least = 1;
+  plan.items = 2 * 4 * 10;
+  for_each_seed(20, [&](Simulation& sim) {
+    Launch launch(sim, plan);
+    launch.run_until(2 + sim.below(6));
+    launch.kill(1);
+    launch.run_until(10);
+    launch.start(1);
+    const std::vector<Process*> ended = launch.end();
+    const std::vector<RecoveryReport>& told = ended[0]->told.recoveries;
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[0].world_size, 1U);
+    ASSERT_TRUE(told[0].error);
+    EXPECT_EQ(told[1].world_size, 2U);
+    EXPECT_FALSE(told[1].error);
+    EXPECT_LT(told[1].time, told[0].time + seconds(5));
+    sim.finish();
+  });
+}
+
+// Without --resume: a rank that dies before the folder was opened changes nothing of that.
+TEST(TrainElasticTest, AFolderOfAnEarlierRunIsRefusedAfterADeathToo) {
+  const TempFolder folder;
+  Plan plan;
+  plan.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 3};
+  {
+    Simulation sim(1);
+    Launch launch(sim, plan);
+    launch.end();
+    sim.finish();
+  }
+  Simulation sim(2);
+  Launch launch(sim, plan);
+  while (launch.at(3).worlds.empty()) sim.run_for(milliseconds(1));
+  launch.kill(3);
+  launch.start(3);
+  const auto report = launch.at(0).report();
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr("is there from an earlier run"));
+  EXPECT_TRUE(launch.at(0).told.reports.losses.empty());
+  for (std::uint32_t rank = 0; rank < 4; ++rank) launch.kill(rank, false);
+  launch.end();
+  sim.finish();
 }
 
 TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {
@@ -312,6 +395,7 @@ TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {
     EXPECT_EQ(growth.world_size, 4U);
     EXPECT_EQ(growth.step % plan.commit_every, 0U);
     EXPECT_GT(growth.step, loss.step) << "they had got further";
+    expect_commits_count(launch, plan.commit_every);
     // All had the same losses, and every step of the run.
     for (const Process* const process : ended) {
       for (const auto& [step, value] : process->told.reports.losses)

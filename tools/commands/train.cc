@@ -193,9 +193,16 @@ class JobWorld final : public train::TrainingWorld {
                 if (!ranks) return std::unexpected(ranks.error());
                 const auto here = static_cast<std::size_t>(ranks->front().size());
                 const auto processes = static_cast<std::size_t>(runtime_.options().process.count);
+                if (here * processes % world.ranks.size() != 0) {
+                  ranks->front().close().ignore();
+                  return fail(ErrorCode::kUnimplemented,
+                              "the processes of a job that goes on with fewer have equally many "
+                              "devices each; these " +
+                                  std::to_string(world.ranks.size()) + " have " +
+                                  std::to_string(here) + " together");
+                }
                 train::WorldGroup group{.ranks = *std::move(ranks),
                                         .full = here * processes / world.ranks.size(),
-                                        .later = world.is_later(),
                                         .changed = world.changed};
                 // Only now is it known how many there are.
                 const Status fits = check_batch(flags_, static_cast<std::int64_t>(group.full));

@@ -67,8 +67,8 @@ class JobServer::Thread {
   void lost(const net::JobFailure& failure) {
     post(thread_.loop(), [this, failure] { host_->lost(failure); });
   }
-  void over(const net::JobMember& member) {
-    post(thread_.loop(), [this, member] { host_->over(member); });
+  void over(const net::JobMember& member, bool well) {
+    post(thread_.loop(), [this, member, well] { host_->over(member, well); });
   }
   void started(int rank, int pid) {
     post(thread_.loop(),
@@ -135,7 +135,7 @@ Status JobServer::open(const JobFolder& folder, const JobServerOptions& options)
 
 void JobServer::fail(const net::JobFailure& failure) { thread_->fail(failure); }
 void JobServer::lost(const net::JobFailure& failure) { thread_->lost(failure); }
-void JobServer::over(const net::JobMember& member) { thread_->over(member); }
+void JobServer::over(const net::JobMember& member, bool well) { thread_->over(member, well); }
 void JobServer::started(int rank, int pid) { thread_->started(rank, pid); }
 void JobServer::ended(int rank) { thread_->ended(rank); }
 

@@ -58,7 +58,7 @@ class JobServer {
   void ended(int rank);
   // After ended(): JobHost::lost(), JobHost::over().
   void lost(const net::JobFailure& failure);
-  void over(const net::JobMember& member);
+  void over(const net::JobMember& member, bool well);
 
  private:
   class Thread;

@@ -179,6 +179,7 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
   if (job_ != JobState::kRunning) return;
   r.done = !end.failed();
   r.lost = end.failed();
+  if (std::ranges::count(ranks_, true, &Rank::done) >= least()) end_starts();
   if (r.done || is_done ||
       rules_.ranks - std::ranges::count(ranks_, true, &Rank::lost) >= least()) {
     if (r.lost) commands.push_back({.kind = Command::Kind::kLost, .rank = rank, .end = end});
@@ -189,19 +190,23 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
   end_job(exit_code_of(end), 0, now, commands);
 }
 
+// No rank is started any more.
+void LaunchMachine::end_starts() {
+  for (Rank& r : ranks_) {
+    if (r.state != RankState::kQueued && r.state != RankState::kRestarting) continue;
+    move(r, RankState::kEnded);
+    r.due = std::nullopt;
+  }
+}
+
 // signal: to launch, which is passed on; 0: the job ends for another reason.
 void LaunchMachine::end_job(int exit_code, int signal, TimePoint now, Commands& commands) {
   move_job(JobState::kEnding);
   exit_code_ = exit_code;
   signal_ = signal;
+  end_starts();
   for (int rank = 0; rank < rules_.ranks; ++rank) {
-    Rank& r = at(rank);
-    if (r.state == RankState::kQueued || r.state == RankState::kRestarting) {
-      move(r, RankState::kEnded);
-      r.due = std::nullopt;
-    } else if (is_alive(r)) {
-      press(rank, now, commands);
-    }
+    if (is_alive(at(rank))) press(rank, now, commands);
   }
 }
 

@@ -143,6 +143,7 @@ class LaunchMachine {
 
   int least() const { return rules_.least > 0 ? rules_.least : rules_.ranks; }
   void end_rank(int rank, const RankEnd& end, TimePoint now, Commands& commands);
+  void end_starts();
   void end_job(int exit_code, int signal, TimePoint now, Commands& commands);
   void press(int rank, TimePoint now, Commands& commands);
   void send(int rank, Pressure pressure, int signal, Commands& commands);

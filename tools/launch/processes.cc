@@ -311,7 +311,7 @@ void Launch::pass_on_failure(const Commands& commands) {
       net::FailureReason::kExit, net::FailureReason::kSignal, net::FailureReason::kSilent,
       net::FailureReason::kNotStarted};
   if (passed_on_) return;
-  std::vector<net::JobMember> over;
+  std::vector<std::pair<net::JobMember, bool>> over;  // and whether it has done its work
   for (const Command& command : commands) {
     const RankEnd& end = command.end;
     const net::JobFailure failure{
@@ -324,13 +324,14 @@ void Launch::pass_on_failure(const Commands& commands) {
     if (command.kind == Command::Kind::kRestart || command.kind == Command::Kind::kLost)
       server_->lost(failure);
     const bool is_over = machine_.state(end.rank) == RankState::kEnded && !machine_.first_failure();
-    if (command.kind == Command::Kind::kEnded && is_over) over.push_back(failure.member);
+    if (command.kind == Command::Kind::kEnded && is_over)
+      over.emplace_back(failure.member, !end.failed());
     if (command.kind != Command::Kind::kFailed) continue;
     passed_on_ = true;
     server_->fail(failure);
   }
   // What has failed is heard of before.
-  for (const net::JobMember& member : over) server_->over(member);
+  for (const auto& [member, well] : over) server_->over(member, well);
   if (passed_on_ || !machine_.asked_to_end()) return;
   passed_on_ = true;
   server_->fail({.reason = net::FailureReason::kAskedToEnd});

@@ -146,6 +146,7 @@ void Attempt::report_recovery() {
   if (!recovery_) return;
   run_.interruption.reset();
   recovery_->time = parts_.environment.clock->now() - *interrupted_;
+  run_.recoveries = recovery_->recoveries;
   if (listener_ != nullptr) listener_->on_recovery(*recovery_);
   recovery_.reset();
 }

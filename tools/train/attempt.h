@@ -37,14 +37,14 @@ struct RunState {
   bool spans = false;    // ranks of the group are elsewhere
   std::size_t full = 0;  // ranks when all processes are there
   int futile = 0;  // attempts one after the other that failed without a loss and got no further
-  std::uint64_t futile_step = 0;               // the step after which they began
-  std::optional<Interruption> interruption;    // that has not been reported yet
-  bool reported = false;                       // the listener knows of the start
-  RunIdentity identity;                        // known before the folder is open
-  std::shared_ptr<CheckpointFolder> folder;    // none: no checkpoints
-  std::string resumed_from;                    // the checkpoint that the run itself resumed
-  std::uint64_t first_step = 0;                // of the run
-  std::shared_ptr<const Committed> committed;  // without arrays: another process has them
+  std::uint64_t futile_step = 0;             // the step after which they began
+  std::optional<Interruption> interruption;  // that has not been reported yet
+  bool reported = false;                     // the listener knows of the start
+  RunIdentity identity;                      // known before the folder is open
+  std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
+  std::string resumed_from;                  // the checkpoint that the run itself resumed
+  std::uint64_t first_step = 0;              // of the run
+  std::shared_ptr<const Committed> committed;
   std::map<std::string, devices::Executable> programs;  // compiled, by file
   std::optional<TimePoint> started;                     // the first step
   CpuUsage cpu_before;                                  // up to then
@@ -156,8 +156,9 @@ class Attempt {
   const ProgramSpec* update_ = nullptr;
   const ProgramSpec* eval_ = nullptr;  // none: no evaluation
 
-  bool later_ = false;        // WorldGroup::later
-  collectives::Rank root_{};  // begins with the arrays that the others get
+  bool goes_on_ = false;                     // a process of the group has trained before
+  collectives::Rank root_{};                 // begins with the arrays that the others get
+  std::optional<CheckpointManifest> begin_;  // the commit that all begin after; none: they begin
   std::optional<StepPlan> plan_;
   std::optional<RecoveryReport> recovery_;  // to be reported when the first step has ended
   std::optional<TimePoint> interrupted_;    // when it began, by this process's clock

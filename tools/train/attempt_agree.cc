@@ -16,6 +16,7 @@ RunFacts facts_of_options(const TrainingOptions& options) {
       {"the number of epochs", std::to_string(options.epochs)},
       {"--max-steps", options.max_steps ? std::to_string(*options.max_steps) : "none"},
       {"--bucket-bytes", std::to_string(options.bucket_bytes)},
+      {"--commit-every", std::to_string(options.commit_every)},
       {"the test data", options.test_data ? "'" + options.test_data->fingerprint() + "'" : "none"}};
   const auto& checkpoint = options.checkpoint;
   facts.push_back({"--checkpoint", checkpoint ? "'" + checkpoint->folder + "'" : "none"});

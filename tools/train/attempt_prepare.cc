@@ -91,7 +91,6 @@ Task<void> Attempt::make_group() {
                    with_options(parts_.world->meet(), call_, *parts_.environment.timers));
     ranks_ = std::move(met.ranks);
     run_.full = met.full;
-    later_ = met.later;
     MILLRACE_CO_TRY_STATUS(check_progress(met.changed));
   }
   MILLRACE_CHECK(ranks_.size() == parts_.devices.size(), "each device is a rank");
@@ -177,7 +176,7 @@ void Attempt::report_start(Duration compile_time) {
   start.model = model_->name();
   start.devices = world();
   start.batch_size = batch();
-  start.joins = later_;
+  start.joins = goes_on_;
   start.steps = plan_->last_step();
   start.items = options_.train_data->items();
   start.compile_time = compile_time;
@@ -200,6 +199,7 @@ void Attempt::make_checkpointer() {
     parts.names.push_back(checkpoint_array_name(array));
   parts.run = run_.identity;
   parts.plan = *plan_;
+  if (elastic()) parts.commit_every = options_.commit_every;
   if (elastic()) parts.has_newcomers = [world = parts_.world] { return world->has_newcomers(); };
   parts.call = call_;
   // The others wait for as long as the files take.
@@ -215,10 +215,9 @@ Task<void> Attempt::initialise(const ProgramSpec& init) {
   const std::vector<TensorSpec>& carried = model_->carried();
   Buffers made;
   if (is_here(root_)) {
-    MILLRACE_AWAIT(made, run_.committed
-                             ? committed_arrays(first, run_.committed, call_)
-                             : new_arrays(first, executable(&init), options_.seed, call_));
-    if (!run_.committed) made = select(made, model_->carried_by_init());
+    MILLRACE_AWAIT(made, begin_ ? committed_arrays(first, run_.committed, call_)
+                                : new_arrays(first, executable(&init), options_.seed, call_));
+    if (!begin_) made = select(made, model_->carried_by_init());
   }
   std::vector<devices::Shape> shapes;
   for (const TensorSpec& array : carried) shapes.push_back(array.shape);
@@ -229,8 +228,8 @@ Task<void> Attempt::initialise(const ProgramSpec& init) {
     receiving.push_back(rank.rank() == root_ ? rank.broadcast(made, root_, collective)
                                              : rank.broadcast(shapes, root_, collective));
   }
-  if (elastic() && run_.committed && run_.committed->arrays.empty())
-    MILLRACE_AWAIT_STATUS(keep_received(receiving.front()));
+  const bool keeps = begin_ && run_.committed && run_.committed->manifest.step == begin_->step;
+  if (elastic() && begin_ && !keeps) MILLRACE_AWAIT_STATUS(keep_received(receiving.front()));
   for (const Future<Buffers>& one : receiving) {
     MILLRACE_AWAIT(const Buffers all, one);
     const auto part = [&](Role role) {
@@ -247,7 +246,7 @@ Task<void> Attempt::keep_received(Future<Buffers> received) {
   for (const Buffer& buffer : all) fetches.push_back(parts_.devices[0].fetch(buffer, call_));
   auto kept = std::make_shared<Committed>();
   MILLRACE_AWAIT(kept->arrays, all_of(std::move(fetches)));
-  kept->manifest = run_.committed->manifest;
+  kept->manifest = *begin_;
   run_.committed = std::move(kept);
 }
 

@@ -62,30 +62,40 @@ Result<Start> parse_start(const std::string& payload) {
 
 }  // namespace
 
-// After it run_.committed is what the attempt begins after, in each process.
+// After it begin_ is what the attempt begins after, in each process; run_.committed only where its
+// arrays are.
 Task<void> Attempt::find_start() {
   Result<OpenedCheckpoints> opened = OpenedCheckpoints();
   const bool looks = options_.checkpoint && run_.folder == nullptr;
   if (looks) MILLRACE_AWAIT_STATUS(find_identity());
+  if (elastic()) {
+    const bool mine = run_.interruption.has_value() || run_.committed != nullptr;
+    MILLRACE_AWAIT(const Rank trained, first_rank_with(mine));
+    goes_on_ = index(trained) >= 0;
+  }
   if (looks && has_first_rank()) {
     Task<OpenedCheckpoints> opening = open_folder();
     opened = co_await std::move(opening);
   }
-  if (spans() && (looks || elastic())) MILLRACE_AWAIT_STATUS(agree_on_start(opened));
+  if (elastic() || (spans() && looks)) MILLRACE_AWAIT_STATUS(agree_on_start(opened));
   MILLRACE_CO_TRY_STATUS(opened);
   if (opened->folder) run_.folder = std::move(opened->folder);
-  if (!spans() && looks && opened->newest) {
-    run_.committed = std::move(opened->newest);
-    run_.resumed_from = opened->path;
+  if (!spans() && !elastic()) {
+    if (looks && opened->newest) {
+      run_.committed = std::move(opened->newest);
+      run_.resumed_from = opened->path;
+    }
+    if (run_.committed) begin_ = run_.committed->manifest;
   }
   const bool begins = run_.losses.empty() && run_.first_step == 0;
-  if (begins && run_.committed) run_.first_step = run_.committed->manifest.step;
+  if (begins && begin_) run_.first_step = begin_->step;
 }
 
-// A later group finds what the ones before have written, whatever the run was asked for.
+// A process that has trained in this job, or is in a group with one, goes on with what the folder
+// has, whatever the run was asked for.
 Task<OpenedCheckpoints> Attempt::open_folder() {
   CheckpointOptions options = *options_.checkpoint;
-  options.resume = options.resume || later_;
+  options.resume = options.resume || goes_on_;
   const auto open = [this, options] {
     return open_checkpoints(options, run_.identity, model_->carried());
   };
@@ -156,22 +166,21 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   }
   if (index(holder) >= 0 && mine != newest) {
     MILLRACE_CO_TRY(const Start held, parse_start(said.at(at(holder))));
-    auto committed = std::make_shared<Committed>();
-    MILLRACE_CO_TRY(committed->manifest, CheckpointManifest::parse(held.manifest));
-    run_.committed = std::move(committed);
+    MILLRACE_CO_TRY(begin_, CheckpointManifest::parse(held.manifest));
     run_.resumed_from = held.path;
+  } else if (index(holder) >= 0) {
+    begin_ = run_.committed->manifest;
   }
   if (index(reporter) < 0) co_return;
   MILLRACE_CO_TRY(const Start last, parse_start(said.at(at(reporter))));
   const std::uint64_t step = newest >= 0 ? static_cast<std::uint64_t>(newest) : 0;
-  run_.recoveries = last.recoveries + 1;
   interrupted_ =
       parts_.environment.clock->now() - Duration(static_cast<Duration::rep>(last.elapsed_ns));
   recovery_ = RecoveryReport{.devices = {},
                              .error = {},
                              .step = step,
                              .steps_lost = last.steps - std::min(last.steps, step),
-                             .recoveries = run_.recoveries,
+                             .recoveries = last.recoveries + 1,
                              .world_size = world()};
   if (!last.interruption.empty()) recovery_->error = Error(ErrorCode::kAborted, last.interruption);
 }
@@ -179,10 +188,9 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
 // This attempt begins after what is committed.
 Status Attempt::resume_from_committed() {
   Position start{.step = run_.first_step};
-  if (run_.committed) {
-    const CheckpointManifest& manifest = run_.committed->manifest;
-    start = {.step = manifest.step, .epoch = manifest.epoch, .item = manifest.epoch_item};
-    shares_ = spread_over(manifest.ranks, world());
+  if (begin_) {
+    start = {.step = begin_->step, .epoch = begin_->epoch, .item = begin_->epoch_item};
+    shares_ = spread_over(begin_->ranks, world());
   }
   const auto rows_of_step = static_cast<std::uint64_t>(options_.same_shard ? rows() : batch());
   const std::uint64_t items = options_.train_data->items();

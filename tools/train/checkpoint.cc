@@ -20,6 +20,7 @@ struct Job {
   std::vector<Replica> replicas;
   CheckpointManifest manifest;
   std::size_t keep = 1;
+  bool in_files = true;
 };
 
 Status write_files(const CheckpointParts& parts, const Committed& committed) {
@@ -45,20 +46,22 @@ Task<Written> write_checkpoint(Job job) {
   const CheckpointParts& parts = *job.parts;
   const std::uint64_t step = job.manifest.step;
   // f on the thread that may block, where there are files.
-  const auto with_files = [&parts = job.parts](auto f) {
-    if (parts->folder == nullptr) return make_ready();
+  const bool in_files = job.in_files && parts.folder != nullptr;
+  const auto with_files = [&parts = job.parts, in_files](auto f) {
+    if (!in_files) return make_ready();
     return on_blocking(parts->environment, [parts, f = std::move(f)] { return f(*parts); });
   };
   const TimePoint begin = parts.environment.clock->now();
   Written written;
+  written.in_files = in_files;
   CheckpointReport& report = written.report;
   report.step = step;
-  if (parts.folder != nullptr) report.path = parts.folder->path_of(step);
+  if (in_files) report.path = parts.folder->path_of(step);
 
   MILLRACE_AWAIT(std::vector<Buffer> buffers, written_arrays(std::exchange(job.replicas, {}),
                                                              parts.call, parts.environment.timers));
   MILLRACE_CHECK(buffers.size() == parts.names.size(), "each array has a name");
-  const bool is_used = parts.folder != nullptr || parts.keep_committed;
+  const bool is_used = in_files || parts.keep_committed;
   std::vector<Future<HostArray>> fetches;
   for (const Buffer& buffer : buffers) {
     if (is_used) fetches.push_back(parts.ranks[0].device().fetch(buffer, parts.call));
@@ -165,7 +168,8 @@ Checkpointer::Checkpointer(CheckpointParts parts, const CheckpointOptions& optio
     : parts_(std::make_shared<const CheckpointParts>(std::move(parts))),
       every_(options.every > 0 ? options.every : parts_->plan.steps_per_epoch()),
       keep_(options.keep),
-      step_(first_step) {}
+      step_(first_step),
+      file_step_(first_step) {}
 
 bool Checkpointer::take_if_due(std::uint64_t step, std::span<const Replica> replicas) {
   if (step < due() || state_ != State::kIdle) return false;
@@ -175,11 +179,14 @@ bool Checkpointer::take_if_due(std::uint64_t step, std::span<const Replica> repl
 
 void Checkpointer::take_last(std::uint64_t step, std::span<const Replica> replicas) {
   MILLRACE_CHECK(state_ == State::kIdle, "the last checkpoint comes after the others");
-  if (step > step_) take(step, replicas);
+  if (step <= file_step_) return;
+  take(step, replicas);
+  file_step_ = step;
 }
 
 void Checkpointer::take(std::uint64_t step, std::span<const Replica> replicas) {
   state_ = State::kTaken;
+  if (step >= file_due()) file_step_ = step;
   step_ = step;
   replicas_.assign(replicas.begin(), replicas.end());
 }
@@ -190,6 +197,7 @@ void Checkpointer::begin(std::vector<RankState> ranks) {
   job.parts = parts_;
   job.replicas = std::exchange(replicas_, {});
   job.keep = keep_;
+  job.in_files = file_step_ == step_;
   job.manifest.run = parts_->run;
   job.manifest.step = step_;
   const Position next = parts_->plan.at(step_);
@@ -212,7 +220,7 @@ Result<std::optional<CheckpointReport>> Checkpointer::poll() {
   }
   if (written->committed) committed_ = std::move(written->committed);
   newcomers_ = written->newcomers;
-  if (parts_->folder == nullptr) return std::nullopt;
+  if (!written->in_files) return std::nullopt;
   return std::move(written->report);
 }
 

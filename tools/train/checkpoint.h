@@ -23,6 +23,7 @@
 // besides.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -91,6 +92,7 @@ struct CheckpointParts {
   std::vector<std::string> names;  // of the arrays of Model::carried(), as in the file
   RunIdentity run;
   StepPlan plan{{}, 1, 1, 1, {}};
+  std::uint64_t commit_every = 0;  // steps between two to memory, beside those to files; 0: none
   // Does a rank wait to join? All ranks agree on it. Left out: none ever does.
   std::function<bool()> has_newcomers = {};
   CallOptions call;
@@ -101,6 +103,7 @@ struct CheckpointParts {
 struct Written {
   CheckpointReport report;
   std::shared_ptr<const Committed> committed;
+  bool in_files = false;
   bool newcomers = false;
 };
 
@@ -139,14 +142,19 @@ class Checkpointer {
     kWriting,  // -> kIdle
   };
   void take(std::uint64_t step, std::span<const Replica> replicas);
-  // The first multiple of every_ after the last one.
-  std::uint64_t due() const { return (step_ / every_ + 1) * every_; }
+  // The first multiples after the last ones.
+  std::uint64_t file_due() const { return (file_step_ / every_ + 1) * every_; }
+  std::uint64_t due() const {
+    const std::uint64_t commit = parts_->commit_every;
+    return commit == 0 ? file_due() : std::min(file_due(), (step_ / commit + 1) * commit);
+  }
 
   const std::shared_ptr<const CheckpointParts> parts_;
   const std::uint64_t every_;
   const std::size_t keep_;
   State state_ = State::kIdle;
-  std::uint64_t step_;  // of the last one taken, or the one that the run began with
+  std::uint64_t step_;       // of the last one taken, or the one that the run began with
+  std::uint64_t file_step_;  // of those, the last one to files
   std::vector<Replica> replicas_;
   std::shared_ptr<const Committed> committed_;
   bool newcomers_ = false;

@@ -89,11 +89,11 @@ Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
       const bool joins = attempt.found_newcomers();
       meets_again = parts.world != nullptr && parts.world->elastic() &&
                     (joins || attempt.blames_others(*error));
-      // The first of several is what others have waited for since.
-      if (meets_again && !run.interruption) {
-        run.interruption = {.at = ended, .error = error, .steps = attempt.steps_done()};
-        if (joins) run.interruption->error.reset();
-      }
+      // The first of several is what others have waited for since; a loss says more than a rank
+      // that joins.
+      if (meets_again && !run.interruption)
+        run.interruption = {.at = ended, .error = {}, .steps = attempt.steps_done()};
+      if (meets_again && !joins && !run.interruption->error) run.interruption->error = error;
     }
     if (options.call.stop.stop_requested() ||
         parts.environment.clock->now() >= options.call.deadline)

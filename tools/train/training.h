@@ -29,10 +29,8 @@ namespace millrace::train {
 // The group of one attempt of a training whose ranks are elsewhere, too.
 struct WorldGroup {
   std::vector<collectives::ProcessGroup> ranks;  // of parts.devices, in their order
-  std::size_t full =
-      0;               // ranks when all processes of the job are there; at least those of the group
-  bool later = false;  // others were there before: what they have committed counts
-  bool changed = true;  // others than before, or other processes
+  std::size_t full = 0;  // ranks when all processes of the job are there: these, or more
+  bool changed = true;   // others than before, or other processes
 };
 
 // Where a training meets the ranks that are devices of trainings elsewhere, with the same model,
@@ -82,9 +80,9 @@ struct TrainingOptions {
   // 0 restarts: the first failure ends the run, and nothing is copied for one. So it is where the
   // group has ranks elsewhere: there TrainingWorld::elastic() says what follows a failure.
   actors::RestartLimit device_restarts{.restarts = 0};
-  // Steps between two commits to host memory, where a run resumes after failures and has no
-  // checkpoints; for as long as each takes, the devices hold what is carried from step to step
-  // twice.
+  // Steps between two commits to host memory, where a run resumes after failures of ranks, or of
+  // devices and has no checkpoints; for as long as each takes, the devices hold what is carried
+  // from step to step twice.
   std::uint64_t commit_every = 100;
   CallOptions call;
 };

@@ -369,7 +369,7 @@ TEST(JobTest, WorldsThatCannotComeEndWhoAsks) {  // JB-4
   const auto waits = jobs[0]->next_world();
   EXPECT_TRUE(sim.run(jobs[2]->close()).has_value());
   rig.host->ended(2);
-  rig.host->over({.rank = 2, .host = "a", .pid = 102});
+  rig.host->over({.rank = 2, .host = "a", .pid = 102}, false);
   const auto refused = sim.run(waits);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);

@@ -21,7 +21,7 @@ WorldTable begun(std::uint32_t least) {
   WorldTable table(4, least);
   ask(table, {3, 1, 0, 2});
   const auto world = table.take_next();
-  EXPECT_TRUE(world && world->epoch == 1 && !world->is_later() && world->changed);
+  EXPECT_TRUE(world && world->epoch == 1 && world->changed);
   EXPECT_THAT(world->ranks, ElementsAre(0, 1, 2, 3));
   return table;
 }
@@ -32,7 +32,7 @@ TEST(WorldTableTest, TheFirstWorldWaitsForEachRankThatMayStillCome) {  // JW-1, 
   EXPECT_FALSE(table.take_next()) << "rank 1 has not asked yet";
   table.left(1);
   EXPECT_FALSE(table.take_next()) << "another process of it may come";
-  table.ended({.rank = 1});
+  table.ended({.rank = 1}, false);
   const auto world = table.take_next();
   ASSERT_TRUE(world);
   EXPECT_THAT(world->ranks, ElementsAre(0, 2));
@@ -48,7 +48,6 @@ TEST(WorldTableTest, AllWaitForARankThatIsStartedAnew) {  // JW-1
   const auto world = table.take_next();
   ASSERT_TRUE(world);
   EXPECT_EQ(world->epoch, 2U);
-  EXPECT_TRUE(world->is_later());
   EXPECT_TRUE(world->changed);
   EXPECT_THAT(world->ranks, ElementsAre(0, 1, 2, 3));
 }
@@ -102,16 +101,45 @@ TEST(WorldTableTest, AWorldOfTheSameProcessesSaysSo) {
 
 TEST(WorldTableTest, NoRankWaitsForAWorldThatCannotCome) {  // JW-3
   WorldTable table = begun(3);
-  table.ended({.rank = 2, .host = "alpha", .pid = 7});
-  EXPECT_FALSE(table.refusal()) << "three are left";
-  table.ended({.rank = 0, .host = "alpha", .pid = 5});
+  table.ended({.rank = 2, .host = "alpha", .pid = 7}, false);
+  EXPECT_FALSE(table.take_refusal()) << "three are left";
+  table.ended({.rank = 0, .host = "alpha", .pid = 5}, false);
   ask(table, {1, 3});
   EXPECT_FALSE(table.take_next());
-  const auto refusal = table.refusal();
+  const auto refusal = table.take_refusal();
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->code(), ErrorCode::kUnavailable);
-  EXPECT_THAT(refusal->message(), HasSubstr("rank 0 (host alpha, pid 5) has ended"));
-  EXPECT_THAT(refusal->message(), HasSubstr("at least 3 of 4"));
+  EXPECT_THAT(refusal->ranks, ElementsAre(1, 3));
+  EXPECT_EQ(refusal->why.code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(refusal->why.message(), HasSubstr("rank 0 (host alpha, pid 5) has ended"));
+  EXPECT_THAT(refusal->why.message(), HasSubstr("at least 3 of 4"));
+  EXPECT_FALSE(table.take_refusal()) << "once";
+}
+
+TEST(WorldTableTest, RanksThatHaveDoneTheirWorkCount) {  // JW-4
+  WorldTable table = begun(4);
+  table.ended({.rank = 0}, true);
+  table.left(3);
+  ask(table, {1, 2});
+  EXPECT_FALSE(table.take_refusal());
+  EXPECT_FALSE(table.take_next()) << "rank 3 is missing";
+  table.asked(3);
+  const auto world = table.take_next();
+  ASSERT_TRUE(world);
+  EXPECT_THAT(world->ranks, ElementsAre(1, 2, 3));
+}
+
+TEST(WorldTableTest, NoneBeginsAgainWhatIsDone) {  // JW-4
+  WorldTable table = begun(2);
+  table.left(3);
+  table.asked(3);
+  for (const std::uint32_t rank : {0U, 1U}) table.ended({.rank = rank}, true);
+  EXPECT_FALSE(table.take_refusal()) << "rank 2 may still join it";
+  table.ended({.rank = 2}, true);
+  EXPECT_FALSE(table.take_next());
+  const auto refusal = table.take_refusal();
+  ASSERT_TRUE(refusal);
+  EXPECT_THAT(refusal->ranks, ElementsAre(3));
+  EXPECT_THAT(refusal->why.message(), HasSubstr("too late: rank 2"));
 }
 
 }  // namespace

@@ -174,11 +174,11 @@ Outcome run_and_kill(int ranks, int killed, const Words& options, int steps) {
 }
 
 TEST(TrainProcessesTest, RankThatIsStartedAnewLeadsToTheSameLosses) {
-  const Words steps = {"--max-steps", "400", "--epochs", "1000", "--json"};
+  const Words steps = {"--max-steps", "200", "--epochs", "1000", "--json"};
   const Json wanted = events(run_millrace(train(3, 3, steps)).out, "done")[0];
   for (const int killed : {0, 1}) {
     SCOPED_TRACE(killed);
-    const Outcome o = run_and_kill(3, killed, {"--restarts", "1"}, 400);
+    const Outcome o = run_and_kill(3, killed, {"--restarts", "1"}, 200);
     ASSERT_EQ(o.code, 0) << o.err;
     const auto recoveries = events(o.out, "recovery");
     ASSERT_EQ(recoveries.size(), 1U) << o.out;
@@ -194,14 +194,14 @@ TEST(TrainProcessesTest, RankThatIsStartedAnewLeadsToTheSameLosses) {
 }
 
 TEST(TrainProcessesTest, FewerRanksGoOnUntilAnotherJoinsThem) {
-  const Outcome fewer = run_and_kill(3, 0, {"--min", "2"}, 200);
+  const Outcome fewer = run_and_kill(3, 0, {"--min", "2"}, 100);
   ASSERT_EQ(fewer.code, 0) << fewer.err;
   ASSERT_EQ(events(fewer.out, "recovery").size(), 1U);
   EXPECT_EQ(events(fewer.out, "recovery")[0]["world_size"], 2);
   EXPECT_EQ(events(fewer.out, "done").size(), 1U);
   EXPECT_THAT(fewer.err, HasSubstr("the job goes on without it"));
 
-  const Outcome again = run_and_kill(3, 2, {"--min", "2", "--restarts", "1"}, 1000);
+  const Outcome again = run_and_kill(3, 2, {"--min", "2", "--restarts", "1"}, 500);
   ASSERT_EQ(again.code, 0) << again.err;
   const auto recoveries = events(again.out, "recovery");
   ASSERT_EQ(recoveries.size(), 2U) << again.out;

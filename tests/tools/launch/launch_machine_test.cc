@@ -241,6 +241,13 @@ TEST_F(LaunchMachineTest, FailureAfterTheWorkIsDoneCostsNothing) {
   EXPECT_EQ(machine->restarts(), 0);
 }
 
+TEST_F(LaunchMachineTest, NoRankIsStartedForWorkThatIsDone) {
+  start({.ranks = 3, .restarts = 1, .restart_delay = 60s, .least = 2});
+  static_cast<void>(killed(2, SIGKILL));
+  static_cast<void>(exit(0, 0));
+  EXPECT_THAT(exit(1, 0), ElementsAre("ended: exit of 1.0", "finish 0"));
+}
+
 TEST_F(LaunchMachineTest, JobThatEndsWaitsForNoRestart) {
   start({.ranks = 2, .grace = 5s, .restarts = 1, .restart_delay = 60s});
   EXPECT_THAT(exit(1, 7), ElementsAre("ended: exit of 1.0", "restart: exit of 1.0"));
