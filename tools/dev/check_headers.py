@@ -2,8 +2,9 @@
 """Checks that every header of ours compiles alone, and that the public ones do as a user compiles them.
 
 usage: check_headers.py [BUILD_FOLDER]     (default: build, which must be configured)
-- A header that its own source includes first is compiled alone by clang-tidy, and by a build without tests, which know no
-  precompiled headers; every other one is compiled here.
+- No other stage of tools/check proves that a header compiles alone: the build has precompiled headers, and clang-tidy reads
+  several sources at once. So g++ compiles each here, in chains: a header comes after those of the chain that it includes
+  itself, so that it sees what it would see alone. There are half as many chains as headers.
 - Each header of tools/dev/public_headers.txt is compiled alone by g++ and by clang++-19, with our warnings and those that users
   turn on as errors; each of its types that the list names is made by default, copied and destroyed there, if it may, and each
   value in braces is written there as a user writes it.
@@ -38,12 +39,31 @@ def spelled(header):
     return header if header.split('/')[0] in tree.OUTER else 'millrace/' + header
 
 
-def built_alone(header):
-    """Its own source includes it before anything else."""
-    source = header[:-2] + '.cc'
-    if not os.path.exists(os.path.join(tree.ROOT, source)):
+def chains(headers, closures):
+    """The headers in as few lists as there can be, in each of which a header includes, itself or by others, all before it.
+
+    Each header of ours that another includes is checked as well, and so compiles alone. The other's own lines then see after
+    its list what they see alone. The lists are a cover of the graph of includes by paths, from a largest matching.
+    """
+    reach = {h: closures.reach(h) for h in headers}
+    below = {h: [g for g in headers if g in reach[h] and h not in reach[g]] for h in headers}
+    next_of = {}
+
+    def follow(header, tried):
+        for g in below[header]:
+            if g not in tried:
+                tried.add(g)
+                if g not in next_of or follow(next_of[g], tried):
+                    next_of[g] = header
+                    return True
         return False
-    return next((s for _, s, _ in tree.includes(tree.read(source))), None) == spelled(header)
+
+    after_another = {h for h in headers if follow(h, set())}
+    lists = [[h] for h in headers if h not in after_another]
+    for chain in lists:
+        while chain[-1] in next_of:
+            chain.append(next_of[chain[-1]])
+    return lists
 
 
 def made(public):
@@ -75,6 +95,26 @@ def compile_source(compiler, flags, source, build):
     return done.returncode == 0, done.stderr
 
 
+def own(header):
+    return GCC, OWN, f'#include "{spelled(header)}"\n', header
+
+
+def batches(work, closures):
+    """What is compiled at once: the headers of a chain, or what else there is alone."""
+    chained = {w[3]: w for w in work if w[:4] == own(w[3])}
+    return [[chained[h] for h in chain] for chain in chains(list(chained), closures)] + \
+        [[w] for w in work if w[:4] != own(w[3])]
+
+
+def compile_batch(batch, build):
+    """(work, was it good, the compiler's words) of each: one by one where they fail together, to say which one it is."""
+    compiler, flags = batch[0][:2]
+    good, words = compile_source(compiler, flags, ''.join(w[2] for w in batch), build)
+    if good or len(batch) == 1:
+        return [(w, good, words) for w in batch]
+    return [(w, *compile_source(compiler, flags, w[2], build)) for w in batch]
+
+
 def main():
     build = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(tree.ROOT, 'build'))
     for compiler in (GCC, CLANG):
@@ -89,7 +129,7 @@ def main():
 
     # Compiler, flags, source and the header in it.
     checked = {tree.ours(spelled(h)) for h, _ in public}
-    work = [(GCC, OWN, f'#include "{spelled(h)}"\n', h) for h in headers if h not in checked and not built_alone(h)]
+    work = [own(h) for h in headers if h not in checked]
     work += [(compiler, USERS, made([p]), p[0]) for p in public for compiler in (GCC, CLANG)]
     work.append((GCC, OPTIMISED, tree.read(EXAMPLE), 'millrace.h'))
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'headers'))
@@ -97,13 +137,13 @@ def main():
     new = [w for w in work if not cache.has(w[4])]
     failures = len(gone)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = pool.map(lambda w: compile_source(w[0], w[1], w[2], build), new)
-        for (compiler, _, _, what, digest), (good, words) in zip(new, outcomes):
-            if good:
-                cache.add(digest)
-            else:
-                failures += 1
-                print(f'with {compiler}, compiled alone: {what}\n{words}')
+        for outcomes in pool.map(lambda batch: compile_batch(batch, build), batches(new, closures)):
+            for (compiler, _, _, what, digest), good, words in outcomes:
+                if good:
+                    cache.add(digest)
+                else:
+                    failures += 1
+                    print(f'with {compiler}, compiled alone: {what}\n{words}')
     cache.save()
     print(f'{len(headers)} headers, {len(public)} of them public: {failures} failures ({len(new)} compiled now)')
     return 1 if failures else 0

@@ -4,17 +4,25 @@
 usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   BUILD_FOLDER       has compile_commands.json (default: build)
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
-A source that passed is not checked again until it, something of ours that it includes, .clang-tidy or
-its compile command changes; its headers are checked with it. The largest sources come first. Where MILLRACE_LONG is
+Up to four sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
+Where they do not compile together, as with names of their own that are the same, each is read alone; groups are made such that
+few do not. A group that
+passed is not checked again until a source of it, something of ours that it includes, a .clang-tidy or its
+compile command changes; headers are checked with it. The largest groups come first. FILEs are read alone. Where MILLRACE_LONG is
 set, as tools/check --long does, tests and bench are checked too, and the analyzer and the checks of
 performance run.
+This proves of the first source of a group alone that it includes all that it uses; of headers, check_headers.py does.
 """
 
 import argparse
+import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -26,18 +34,71 @@ LONG = bool(os.environ.get('MILLRACE_LONG'))
 # What the analyzer finds in the functions that a run reaches, the sanitizers find as well. The checks of performance take a
 # third of the time and find what is slow, not what is wrong.
 CHECKS = [] if LONG else ['--checks=-clang-analyzer-*,-performance-*']
+GROUP = 4
+# Where the analyzer takes what a source includes for a part of it: clang looks for this word in its path.
+UNIFIED = 'UnifiedSource'
+PLACE = re.compile(r'\S+:\d+:\d+: (warning|error)')
 
 
-def commands(build, folder):
-    """The commands of the sources; in the folder they are for clang-tidy, without g++'s precompiled headers."""
+def commands(build):
+    """How each source is compiled, in (folder, command) pairs without its name and without g++'s precompiled headers."""
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         entries = json.load(f)
+    known = collections.defaultdict(set)
     for entry in entries:
-        entry['command'] = re.sub(r' -(Winvalid-pch|fpch-preprocess|-param=\S+|include \S*cmake_pch\.hxx)', '', entry['command'])
-    os.makedirs(folder, exist_ok=True)
+        command = re.sub(r' -(Winvalid-pch|fpch-preprocess|-param=\S+|include \S*cmake_pch\.hxx)', '', entry['command'])
+        known[os.path.relpath(entry['file'], tree.ROOT)].add((entry['directory'], command.partition(' -o ')[0]))
+    return {f: sorted(pairs) for f, pairs in known.items()}
+
+
+# What a line of an unnamed namespace defines: a type, a constant, a function.
+DEFINED = re.compile(r'(?:struct|class|enum class|enum) (\w+)|[^(]*?\b(k[A-Z]\w*)(?:\[|\{| =)|[^=(]*?\b([a-z]\w*)\(')
+
+
+def own_names(text):
+    """The names that the unnamed namespaces of a source define, and main: a guess."""
+    spaces = re.findall(r'^namespace \{$(.*?)^\}  // namespace$', text, re.M | re.S)
+    lines = [line for space in spaces for line in space.split('\n') if line[:1].isalpha()]
+    return {m[m.lastindex] for line in lines if (m := DEFINED.match(line))} | set(re.findall(r'^int (main)\(', text, re.M))
+
+
+def grouped(sources, known):
+    """The sources in lists of one folder and one way to be compiled, without two that seem to define the same name.
+
+    They depend on nothing that an earlier run did.
+    """
+    groups, open_groups = [], collections.defaultdict(list)
+    for f in sources:
+        names, alike = own_names(tree.read(f)), open_groups[os.path.dirname(f), str(known[f])]
+        group = next((g for g in alike if len(g[0]) < GROUP and not g[1] & names), None)
+        if group is None:
+            group = ([], set())
+            alike.append(group)
+            groups.append(group[0])
+        group[0].append(f)
+        group[1].update(names)
+    return groups
+
+
+def write_input(folder, groups, known):
+    """Fills the folder with a source for each group, at the place of its first one, below copies of the .clang-tidy of that place,
+    and with the commands of these and of the sources themselves."""
+    shutil.rmtree(folder, ignore_errors=True)
+    entries = []
+    for rules in tree.files('.clang-tidy'):
+        copy = os.path.join(folder, UNIFIED, rules)
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(os.path.join(tree.ROOT, rules), copy)
+    for group in groups:
+        whole, sources = os.path.join(folder, UNIFIED, group[0]), [os.path.join(tree.ROOT, f) for f in group]
+        os.makedirs(os.path.dirname(whole), exist_ok=True)
+        with open(whole, 'w', encoding='utf-8') as f:
+            f.writelines(f'#include "{s}"  // NOLINT(bugprone-suspicious-include)\n' for s in sources)
+        for path in [whole, *sources]:
+            entries += [{'directory': d, 'command': f'{command} -c {shlex.quote(path)}', 'file': path}
+                        for d, command in known[group[0]]]
     with open(os.path.join(folder, 'compile_commands.json'), 'w', encoding='utf-8') as f:
         json.dump(entries, f)
-    return {os.path.relpath(e['file'], tree.ROOT): e['command'] for e in entries}
 
 
 def changed_since(base):
@@ -46,24 +107,37 @@ def changed_since(base):
     return set(out.split())
 
 
-def run_tidy(source, folder):
-    started = time.monotonic()
+def run_tidy(path, folder, *options):
     done = subprocess.run(
         [TIDY, '-p', folder, '--quiet', '--warnings-as-errors=*',
-         '--extra-arg=-Wno-unknown-warning-option', '--extra-arg=-Wno-deprecated-declarations', *CHECKS,
-         os.path.join(tree.ROOT, source)],
+         '--extra-arg=-Wno-unknown-warning-option', '--extra-arg=-Wno-deprecated-declarations', *CHECKS, *options, path],
         cwd=tree.ROOT, capture_output=True, text=True)
     words = [l for l in done.stdout.split('\n') if l]
     if done.returncode != 0 and not words:
         words = done.stderr.split('\n')
-    return done.returncode == 0, words, time.monotonic() - started
+    return done.returncode == 0, words
+
+
+def check_group(group, folder, headers):
+    """(was it good, clang-tidy's words, was each source read alone, seconds)"""
+    started = time.monotonic()
+    apart = len(group) == 1
+    if not apart:
+        sources = '|'.join(re.escape(f) for f in group)
+        good, words = run_tidy(os.path.join(folder, UNIFIED, group[0]), folder, f'--header-filter={headers}|/({sources})$')
+        # What the compiler says may come of the names of another source of the group; a crash names no place.
+        apart = not good and (not any(map(PLACE.match, words)) or any('[clang-diagnostic-' in l for l in words))
+    if apart:
+        outcomes = [run_tidy(os.path.join(tree.ROOT, f), folder) for f in group]
+        good, words = all(g for g, _ in outcomes), [l for _, w in outcomes for l in w]
+    return good, words, apart, time.monotonic() - started
 
 
 def diagnostics(words):
     """Groups of lines, one per warning: a header's is printed by every source that includes it."""
     groups = []
     for line in words:
-        if re.match(r'\S+:\d+:\d+: (warning|error)', line) or not groups:
+        if PLACE.match(line) or not groups:
             groups.append([])
         groups[-1].append(line)
     return ['\n'.join(g).replace(tree.ROOT + '/', '') for g in groups]
@@ -78,7 +152,7 @@ def main():
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     folder = os.path.join(build, 'check', 'tidy_commands')
-    known = commands(build, folder)
+    known = commands(build)
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'tidy'))
 
     sources = [f for f in tree.cpp_files() if f.endswith('.cc') and f in known]
@@ -86,32 +160,42 @@ def main():
         sources = [f for f in sources if f.split('/')[0] not in tree.OUTER]
     if args.files:
         sources = [f for f in sources if f in {os.path.relpath(x, tree.ROOT) for x in args.files}]
+    groups = [[f] for f in sources] if args.files else grouped(sources, known)
     if args.changed:
         changed = changed_since(args.changed)
-        sources = [f for f in sources if closures.reach(f) & changed]
+        groups = [g for g in groups if any(closures.reach(f) & changed for f in g)]
     version = subprocess.run([TIDY, '--version'], check=True, capture_output=True, text=True).stdout
-    rules = tree.read('.clang-tidy')
-    work = [(f, closures.digest(f, version, rules, str(CHECKS), known[f])) for f in sources]
-    new = [w for w in work if not cache.has(w[1])]
-    new.sort(key=lambda w: -os.path.getsize(os.path.join(tree.ROOT, w[0])))
+    rules = {f: tree.read(f) for f in tree.files('.clang-tidy')}
+    headers = re.search(r"^HeaderFilterRegex: '(.*)'$", rules['.clang-tidy'], re.M)[1]
 
-    seen, times, failures = set(), [], 0
+    def digest(group):
+        parts = [closures.digest(f, version, str(rules), str(CHECKS), str(known[f])) for f in group]
+        return hashlib.sha256(' '.join(parts).encode()).hexdigest()
+
+    work = [(g, digest(g)) for g in groups]
+    new = [w for w in work if not cache.has(w[1])]
+    new.sort(key=lambda w: -sum(os.path.getsize(os.path.join(tree.ROOT, f)) for f in w[0]))
+    write_input(folder, [g for g, _ in new], known)
+
+    seen, times, split, failures = set(), [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = pool.map(lambda item: run_tidy(item[0], folder), new)
-        for (f, digest), (good, words, seconds) in zip(new, outcomes):
-            times.append((seconds, f))
+        outcomes = pool.map(lambda item: check_group(item[0], folder, headers), new)
+        for (group, passed), (good, words, apart, seconds) in zip(new, outcomes):
+            times.append((seconds, ' '.join(group) + (' (apart)' if apart and len(group) > 1 else '')))
+            split += apart and len(group) > 1
             if good:
-                cache.add(digest)
+                cache.add(passed)
                 continue
             failures += 1
-            for group in diagnostics(words):
-                if group not in seen:
-                    seen.add(group)
-                    print(group, flush=True)
+            for finding in diagnostics(words):
+                if finding not in seen:
+                    seen.add(finding)
+                    print(finding, flush=True)
     cache.save(complete=not (args.changed or args.files))
     if args.slow:
         print('\n'.join(f'{seconds:6.1f} s {f}' for seconds, f in sorted(times, reverse=True)[:10]))
-    print(f'{len(sources)} sources: {failures} with findings, {len(new)} checked now, {len(work) - len(new)} unchanged')
+    print(f'{sum(len(g) for g in groups)} sources in {len(groups)} groups: {failures} with findings, {len(new)} checked now, '
+          f'{split} of them source by source, {len(work) - len(new)} unchanged')
     return 1 if failures else 0
 
 

@@ -57,5 +57,49 @@ class HeadersTest(unittest.TestCase):
             self.assertIn(gone, said.getvalue())
 
 
+class ChainsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = folder.name
+        os.makedirs(os.path.join(self.build, 'include', 'millrace', 'core'))
+
+    def write(self, **texts):
+        """Headers core/NAME.h of these texts, and their work."""
+        self.headers = [f'core/{name}.h' for name in texts]
+        for name, text in texts.items():
+            with open(os.path.join(self.build, 'include', 'millrace', 'core', name + '.h'), 'w', encoding='utf-8') as f:
+                f.write('#pragma once\n' + text)
+        root = os.path.join(self.build, 'include', 'millrace')
+        patch = unittest.mock.patch.object(check_headers.tree, 'ROOT', root)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return check_headers.batches([(*check_headers.own(h), h) for h in self.headers], check_headers.tree.Closures())
+
+    def test_header_comes_after_those_that_it_includes_and_only_those(self):
+        low, high = 'int low();\n', '#include "millrace/core/{}.h"\n'
+        batches = self.write(a=low, b=high.format('a'), c=high.format('b'), d=high.format('b'), e=low)
+        self.assertEqual(sorted([w[3] for w in batch] for batch in batches),
+                         [['core/a.h', 'core/b.h', 'core/c.h'], ['core/d.h'], ['core/e.h']])
+
+    def test_chains_are_as_few_as_can_be(self):
+        include = '#include "millrace/core/{}.h"\n'.format
+        batches = self.write(a='', b='', c=include('a') + include('b'), d=include('a'))  # not (a c) (b) (d)
+        self.assertEqual(sorted([w[3] for w in batch] for batch in batches), [['core/a.h', 'core/d.h'], ['core/b.h', 'core/c.h']])
+
+    def test_header_that_does_not_compile_alone_is_found_in_a_chain_and_named(self):
+        for bad in 'abc':
+            texts = {'a': 'int a();\n', 'b': '#include "millrace/core/a.h"\n', 'c': '#include "millrace/core/b.h"\n'}
+            texts[bad] += 'inline std::vector<int> x;\n'
+            batch, = self.write(**texts)
+            found = [w[3] for w, good, _ in check_headers.compile_batch(batch, self.build) if not good]
+            self.assertEqual(found, [h for h in self.headers if h >= f'core/{bad}.h'])
+
+    def test_header_is_not_helped_by_what_another_includes(self):
+        batches = self.write(a='#include <vector>\n', b='inline std::vector<int> x;\n')
+        outcomes = [o for batch in batches for o in check_headers.compile_batch(batch, self.build)]
+        self.assertEqual([(w[3], good) for w, good, _ in outcomes], [('core/a.h', True), ('core/b.h', False)])
+
+
 if __name__ == '__main__':
     unittest.main()
