@@ -310,29 +310,36 @@ void GroupWire::end_here() {
 
 Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
   MILLRACE_TRY(const net::WireBytes bytes, encode(message));
+  under_way_.fetch_add(1, std::memory_order_relaxed);
   at_home([from, to, bytes](GroupWire& wire) {
-    if (wire.failed_ && !wire.left_well_) return;
-    const int member = wire.spread_.process_of(to);
-    auto& line = wire.peers_[static_cast<std::size_t>(member)].line;
-    for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
-      net::Frame frame;
-      frame.header.kind = kGroupFrame;
-      frame.header.flags = static_cast<std::uint8_t>(GroupSays::kMeeting);
-      frame.header.channel = group_channel(wire.name_.name, wire.number_, member);
-      frame.header.sequence = at;
-      frame.header.words = {bytes.size(), static_cast<std::uint64_t>(wire.self_),
-                            static_cast<std::uint64_t>(index(from)),
-                            static_cast<std::uint64_t>(index(to))};
-      const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto count = std::min(kPieceBytes, bytes.size() - at);
-      frame.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-      line.push_back(std::move(frame));
-    }
-    // What was sent before the close goes before the end, whichever of the two is first here.
-    if (wire.closed_) return wire.flush_line(member);
-    wire.send_line(member);
+    wire.put_in_line(from, to, bytes);
+    if (wire.under_way_.fetch_sub(1, std::memory_order_relaxed) > 1) return;
+    for (Promise<void>& gone : std::exchange(wire.closing_, {})) gone.set_value();
   });
   return {};
+}
+
+void GroupWire::put_in_line(Rank from, Rank to, const net::WireBytes& bytes) {
+  if (failed_ && !left_well_) return;
+  const int member = spread_.process_of(to);
+  auto& line = peers_[static_cast<std::size_t>(member)].line;
+  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    net::Frame frame;
+    frame.header.kind = kGroupFrame;
+    frame.header.flags = static_cast<std::uint8_t>(GroupSays::kMeeting);
+    frame.header.channel = group_channel(name_.name, number_, member);
+    frame.header.sequence = at;
+    frame.header.words = {bytes.size(), static_cast<std::uint64_t>(self_),
+                          static_cast<std::uint64_t>(index(from)),
+                          static_cast<std::uint64_t>(index(to))};
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto count = std::min(kPieceBytes, bytes.size() - at);
+    frame.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    line.push_back(std::move(frame));
+  }
+  // What was sent before the close goes before the end, whichever of the two is first here.
+  if (closed_) return flush_line(member);
+  send_line(member);
 }
 
 void GroupWire::flush_line(int to) {
@@ -423,7 +430,8 @@ Future<void> GroupWire::close() {
   Future<void> future = gone.future();
   at_home([gone = std::move(gone)](GroupWire& wire) mutable {
     if (!std::exchange(wire.closed_, true)) wire.end_open();
-    gone.set_value();
+    if (wire.under_way_.load(std::memory_order_relaxed) == 0) return gone.set_value();
+    wire.closing_.push_back(std::move(gone));
   });
   return future;
 }

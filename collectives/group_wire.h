@@ -15,6 +15,7 @@
 //  - GW-6 once close() is complete no hook is called.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -33,6 +34,7 @@
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/net/group_progress.h"
 #include "millrace/core/net/mesh.h"
+#include "millrace/core/net/wire_bytes.h"
 
 namespace millrace::collectives {
 
@@ -108,6 +110,7 @@ class GroupWire final : public RefCounted {
   // kResourceExhausted: it is too long for other processes.
   Status send(Rank from, Rank to, const RendezvousMessage& message);
   // Calls under way end with kCancelled here, and in the processes that wait for this one.
+  // Completes when the mesh has what was sent before.
   Future<void> close();
 
  private:
@@ -203,6 +206,7 @@ class GroupWire final : public RefCounted {
   void fail_all(const Error& error);
   void send_line(int to);
   void flush_line(int to);
+  void put_in_line(Rank from, Rank to, const net::WireBytes& bytes);
   void end_here();
   void hear_closed(int from, std::uint64_t next);
   Error left_error(std::uint64_t sequence, int member) const;
@@ -216,6 +220,8 @@ class GroupWire final : public RefCounted {
   const std::uint32_t epoch_;   // of the mesh: what is left of an earlier one says nothing more
   const std::uint64_t number_;  // of the channels
   const Subset world_;          // all ranks
+
+  std::atomic<int> under_way_ = 0;  // calls of send() that home has not run
 
   // Confined to home.
   GroupHooks hooks_;
@@ -233,6 +239,7 @@ class GroupWire final : public RefCounted {
   std::uint64_t left_from_ = ~std::uint64_t{0};  // numbers from here on: a member has closed before
   int left_ = -1;                                // this one
   bool closed_ = false;
+  std::vector<Promise<void>> closing_ = {};
   bool left_well_ = false;  // closed, and nothing had failed
   std::shared_ptr<Alive> alive_ = std::make_shared<Alive>();
 };

@@ -17,4 +17,8 @@ struct World {
   bool operator==(const World&) const = default;
 };
 
+// Detail of the error of next_world() where the others have done their work: nothing is left for
+// this process.
+struct WorkDone {};
+
 }  // namespace millrace::net

@@ -53,15 +53,19 @@ bool is_plain(const Frame& frame, FrameKind kind) {
 
 Frame encode_no_world(const Error& why) {
   Frame frame{{.kind = FrameKind::kJobNoWorld}, {}};
+  frame.header.words[0] = why.detail<WorkDone>() != nullptr ? 1 : 0;
   append(frame.payload, std::string_view(why.message()).substr(0, kMostWordBytes));
   return frame;
 }
 
 Result<Error> decode_no_world(const Frame& frame) {
   if (frame.header.kind != FrameKind::kJobNoWorld || frame.header.sequence != 0 ||
-      !has_only_words(frame.header, 0) || frame.payload.size() > kMostWordBytes)
+      !has_only_words(frame.header, 1) || frame.header.words[0] > 1 ||
+      frame.payload.size() > kMostWordBytes)
     return fail(ErrorCode::kInvalidArgument, "reading a frame of the job: a refusal of a world");
-  return Error(ErrorCode::kUnavailable, text_of(frame.payload));
+  const Error why(ErrorCode::kUnavailable, text_of(frame.payload));
+  if (frame.header.words[0] == 0) return why;
+  return why.with_detail(WorkDone());
 }
 
 }  // namespace millrace::net

@@ -4,7 +4,8 @@
 //   kJobWorldAsk  from a rank that has left its world, or has none yet: it wants the next one
 //   kJobWorld     the answer. words: epoch, 1 if its ranks are others than those of the one before
 //                 (a process that was started anew counts); payload: the ranks
-//   kJobNoWorld   the other answer: there is none any more; payload: why
+//   kJobNoWorld   the other answer: there is none any more; words[0]: 1: the work is done;
+//                 payload: why
 //   kJobWaits     to the ranks of a world: another one waits to be in the next
 //   kJobLost      to all that have joined: a process has ended, and the job goes on. As kJobFailure
 #pragma once

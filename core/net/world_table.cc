@@ -50,20 +50,22 @@ std::optional<WorldTable::Refusal> WorldTable::take_refusal() {
   if (over_.empty()) return std::nullopt;
   const std::string last = to_string(over_.back());
   std::set<std::uint32_t> refused;
-  std::string why;
+  Error why(ErrorCode::kUnavailable, "");
   if (ranks_ - over_.size() + done_ < least_) {
     refused = asking_;
-    why = "the ranks of the job meet no more: " + last + " has ended for good, and at least " +
-          std::to_string(least_) + " of " + std::to_string(ranks_) +
-          " ranks work together (launch --min)";
+    why = Error(ErrorCode::kUnavailable,
+                "the ranks of the job meet no more: " + last +
+                    " has ended for good, and at least " + std::to_string(least_) + " of " +
+                    std::to_string(ranks_) + " ranks work together (launch --min)");
   } else if (done_ > 0 && epoch_ > kFirst && awaited_.empty()) {
     refused = asking_;
-    why = "this rank comes too late: " + last + " has done its work";
+    why = Error(ErrorCode::kUnavailable, "this rank comes too late: " + last + " has done its work")
+              .with_detail(WorkDone());
   }
   if (refused.empty()) return std::nullopt;
   for (const std::uint32_t rank : refused) asking_.erase(rank);
   newcomer_ = false;
-  return Refusal{std::move(refused), Error(ErrorCode::kUnavailable, why)};
+  return Refusal{std::move(refused), why};
 }
 
 bool WorldTable::take_newcomer() { return std::exchange(newcomer_, false); }

@@ -515,12 +515,14 @@ TEST(ProcessSpanningTest, AMeetingThatLosesAProcessSaysWhich) {
     for (const std::size_t p : {0U, 1U, 2U}) meeting.push_back(far.meet(p, "later", 0));
     sim.run_for(milliseconds(sim.below(5)));
     far.mesh(sim.below(3))->declare_lost(3, Error(ErrorCode::kUnavailable, "power cut"));
-    for (const auto& one : meeting) {
-      const auto met = sim.run(one);
+    for (int rank = 0; rank < 3; ++rank) {
+      const auto met = sim.run(meeting[static_cast<std::size_t>(rank)]);
       ASSERT_FALSE(met);
       const auto* const culprits = met.error().detail<Culprits>();
       ASSERT_NE(culprits, nullptr) << met.error().to_string();
-      EXPECT_EQ(culprits->ranks, std::vector{Rank{3}});
+      // Or one that has heard of it first, and closed the group.
+      ASSERT_EQ(culprits->ranks.size(), 1U);
+      EXPECT_NE(culprits->ranks[0], Rank{rank});
     }
     sim.finish();
   });

@@ -217,13 +217,23 @@ class Launch {
   }
   // By rank; nothing for one that was killed for good.
   std::vector<Process*> end() {
-    for (Process* const process : now_) {
-      if (process == nullptr) continue;
-      const auto report = process->report();
-      EXPECT_TRUE(report) << process->rank_ << ": " << report.error().to_string();
+    std::vector<Process*> running = now_;
+    std::erase(running, nullptr);
+    while (!running.empty()) {
+      const auto found = std::ranges::find_if(running, &Process::ended);
+      if (found == running.end()) {
+        sim_.run_for(milliseconds(1));
+        continue;
+      }
+      Process& process = **found;
+      running.erase(found);
+      const auto report = process.report();
+      EXPECT_TRUE(report || report.error().detail<net::WorkDone>() != nullptr)
+          << process.rank_ << ": " << report.error().to_string();
+      process.close();
+      host_->ended(process.rank_);
+      host_->over({.rank = process.rank_, .host = "alpha", .pid = process.pid_}, true);
     }
-    for (Process* const process : now_)
-      if (process != nullptr) process->close();
     EXPECT_TRUE(sim_.run(host_->close()).has_value());
     sim_.run_for(seconds(2));
     return now_;
@@ -330,6 +340,7 @@ TEST(TrainElasticTest, OneRankGoesOnAloneAndReportsEachChange) {
   plan.ranks = 2;
   plan.least = 1;
   plan.items = 2 * 4 * 10;
+  plan.epochs = 20;
   for_each_seed(20, [&](Simulation& sim) {
     Launch launch(sim, plan);
     launch.run_until(2 + sim.below(6));

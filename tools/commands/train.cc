@@ -332,6 +332,10 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
       }
       return report_stopped(flags, limits->signal(), feed.steps_done(), console);
     }
+    if (report.error().detail<net::WorkDone>() != nullptr) {
+      console.warning(report.error().message());
+      return ExitCode::kOk;
+    }
     return std::unexpected(limits->at_end(report.error()));
   });
 }

@@ -39,6 +39,7 @@ struct RunState {
   int futile = 0;  // attempts one after the other that failed without a loss and got no further
   std::uint64_t futile_step = 0;             // the step after which they began
   std::optional<Interruption> interruption;  // that has not been reported yet
+  bool begun = false;                        // with the others: rank 0 had nothing against it
   bool reported = false;                     // the listener knows of the start
   RunIdentity identity;                      // known before the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
@@ -156,7 +157,7 @@ class Attempt {
   const ProgramSpec* update_ = nullptr;
   const ProgramSpec* eval_ = nullptr;  // none: no evaluation
 
-  bool goes_on_ = false;                     // a process of the group has trained before
+  bool goes_on_ = false;                     // a process of the group has begun the run before
   collectives::Rank root_{};                 // begins with the arrays that the others get
   std::optional<CheckpointManifest> begin_;  // the commit that all begin after; none: they begin
   std::optional<StepPlan> plan_;

@@ -69,9 +69,8 @@ Task<void> Attempt::find_start() {
   const bool looks = options_.checkpoint && run_.folder == nullptr;
   if (looks) MILLRACE_AWAIT_STATUS(find_identity());
   if (elastic()) {
-    const bool mine = run_.interruption.has_value() || run_.committed != nullptr;
-    MILLRACE_AWAIT(const Rank trained, first_rank_with(mine));
-    goes_on_ = index(trained) >= 0;
+    MILLRACE_AWAIT(const Rank begun, first_rank_with(run_.begun));
+    goes_on_ = index(begun) >= 0;
   }
   if (looks && has_first_rank()) {
     Task<OpenedCheckpoints> opening = open_folder();
@@ -91,8 +90,7 @@ Task<void> Attempt::find_start() {
   if (begins && begin_) run_.first_step = begin_->step;
 }
 
-// A process that has trained in this job, or is in a group with one, goes on with what the folder
-// has, whatever the run was asked for.
+// A run that has begun goes on with what the folder has, whatever it was asked for.
 Task<OpenedCheckpoints> Attempt::open_folder() {
   CheckpointOptions options = *options_.checkpoint;
   options.resume = options.resume || goes_on_;
@@ -171,6 +169,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   } else if (index(holder) >= 0) {
     begin_ = run_.committed->manifest;
   }
+  run_.begun = opened.has_value();
   if (index(reporter) < 0) co_return;
   MILLRACE_CO_TRY(const Start last, parse_start(said.at(at(reporter))));
   const std::uint64_t step = newest >= 0 ? static_cast<std::uint64_t>(newest) : 0;

@@ -18,6 +18,10 @@ TEST(WorldFramesTest, FramesReadBackAsTheyWereMade) {
   for (const World& world : worlds) EXPECT_EQ(decode_world(encode(world), kRanks).value(), world);
   const Error why(ErrorCode::kUnavailable, "rank 3 has ended");
   EXPECT_EQ(decode_no_world(encode_no_world(why)).value().message(), why.message());
+  EXPECT_EQ(decode_no_world(encode_no_world(why)).value().detail<WorkDone>(), nullptr);
+  EXPECT_NE(
+      decode_no_world(encode_no_world(why.with_detail(WorkDone()))).value().detail<WorkDone>(),
+      nullptr);
   for (const FrameKind kind : {FrameKind::kJobWorldAsk, FrameKind::kJobWaits})
     EXPECT_TRUE(is_plain(encode_plain(kind), kind));
   EXPECT_FALSE(is_plain(encode_plain(FrameKind::kJobWaits), FrameKind::kJobWorldAsk));
@@ -39,7 +43,7 @@ TEST(WorldFramesTest, WhatNoEncoderHasMadeIsRefused) {
     EXPECT_FALSE(decode_world(worlds[i], kRanks).has_value()) << i;
 
   Frame refusal = encode_no_world(Error(ErrorCode::kUnavailable, "x"));
-  refusal.header.words[0] = 1;
+  refusal.header.words[0] = 2;
   EXPECT_FALSE(decode_no_world(refusal).has_value());
   refusal.header.words[0] = 0;
   refusal.payload.resize(kMostWordBytes + 1);

@@ -135,11 +135,12 @@ TEST(WorldTableTest, NoneBeginsAgainWhatIsDone) {  // JW-4
   for (const std::uint32_t rank : {0U, 1U}) table.ended({.rank = rank}, true);
   EXPECT_FALSE(table.take_refusal()) << "rank 2 may still join it";
   table.ended({.rank = 2}, true);
-  EXPECT_FALSE(table.take_next());
   const auto refusal = table.take_refusal();
   ASSERT_TRUE(refusal);
   EXPECT_THAT(refusal->ranks, ElementsAre(3));
+  EXPECT_FALSE(table.take_next());
   EXPECT_THAT(refusal->why.message(), HasSubstr("too late: rank 2"));
+  EXPECT_NE(refusal->why.detail<WorkDone>(), nullptr);
 }
 
 }  // namespace
