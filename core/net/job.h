@@ -57,9 +57,9 @@ class Job final : public RefCounted {
   bool elastic() const { return elastic_; }
   // The ranks that work together from now on, this one included: to be called before the first work
   // with others, and then by each rank of a world once that cannot go on, or has_newcomers().
-  // Completes on home, as late as the others ask. kUnavailable if there is no other any more (WorkDone), and
-  // with the end of the job; kFailedPrecondition where one waits already. A job that is not elastic
-  // has one world: kFailedPrecondition after that.
+  // Completes on home, as late as the others ask. kUnavailable if there is no other any more
+  // (WorkDone), and with the end of the job; kFailedPrecondition where one waits already. A job
+  // that is not elastic has one world: kFailedPrecondition after that.
   Future<World> next_world();
   // A rank waits that is not in the world.
   bool has_newcomers() const { return newcomers_; }
