@@ -146,6 +146,7 @@ class Launch {
   void read_when_ready(int rank, Stream stream);
   // How many bytes came; 0: the stream has ended; below 0: there is nothing now.
   ssize_t read_once(int rank, Stream stream);
+  void ended_first(int rank);
   void ended(int rank);
   void set_timer();
 
@@ -391,7 +392,7 @@ void Launch::follow(int rank) {
   r.end->wait(kReadable)
       .then(*loop_,
             [this, rank](const Result<unsigned>& ready) {
-              if (ready) ended(rank);
+              if (ready) ended_first(rank);
             })
       .ignore();
 }
@@ -437,8 +438,25 @@ ssize_t Launch::read_once(int rank, Stream stream) {
   return size;
 }
 
+// Several may have ended since the loop looked last. A rank that has failed by itself may have done
+// so because another was killed: that one's end came first.
+void Launch::ended_first(int rank) {
+  const auto is_killed = [](const std::optional<ProcessEnd>& end) {
+    return end && end->signal != 0;
+  };
+  const std::optional<ProcessEnd> end = end_of(at(rank).process);
+  if (end && end->exit != 0 && !machine_.first_failure()) {
+    for (int other = 0; other < options_.rules.ranks; ++other) {
+      const RankProcess& process = at(other).process;
+      if (process.pid != 0 && is_killed(end_of(process))) ended(other);
+    }
+  }
+  ended(rank);
+}
+
 void Launch::ended(int rank) {
   Rank& r = at(rank);
+  if (r.process.pid == 0) return;
   // Its group's number is its own until it is reaped.
   signal_group(r.process.pid, SIGKILL);
   keeper_.set(rank, 0);

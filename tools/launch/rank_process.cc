@@ -181,6 +181,15 @@ void signal_group(int pid, int signal) {
   ::kill(-pid, signal);
 }
 
+std::optional<ProcessEnd> end_of(const RankProcess& process) {
+  siginfo_t info = {};
+  const auto id = static_cast<id_t>(process.pid);
+  if (::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+    return std::nullopt;
+  if (info.si_code == CLD_EXITED) return ProcessEnd{.exit = info.si_status, .signal = 0};
+  return ProcessEnd{.exit = 0, .signal = info.si_status};
+}
+
 ProcessEnd reap(const RankProcess& process) {
   int status = 0;
   while (::waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {

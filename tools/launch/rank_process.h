@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,8 @@ Result<RankProcess> start_rank(const RankProgram& program, const Inherited& inhe
 
 // The group of a process that is not reaped yet.
 void signal_group(int pid, int signal);
+// How it has ended, if it has; it is not reaped yet.
+std::optional<ProcessEnd> end_of(const RankProcess& process);
 // Its end has come. From here on its number, and that of its group, may be another's.
 ProcessEnd reap(const RankProcess& process);
 

@@ -154,6 +154,29 @@ TEST(LaunchTest, SignalThatEndsARankIsTheExitCode) {
   EXPECT_EQ(run_millrace(launch({"-n", "1"}, "kill -SEGV $$")).code, 128 + SIGSEGV);
 }
 
+// Rank 0 has failed, because rank 1 was killed, before launch could look.
+TEST(LaunchTest, RankThatWasKilledComesBeforeThoseThatFailByIt) {
+  const testing::TempFolder folder;
+  const std::string go = folder.file("go");
+  Process launched(millrace_command(
+      launch({"-n", "2", "--json"}, "until [ -e " + go +
+                                        " ]; do sleep 0.01; done; "
+                                        "if [ $RANK = 1 ]; then kill -9 $$; fi; exit 3")));
+  Outcome so_far;
+  ASSERT_TRUE(launched.wait_for([&so_far](const Outcome& o) {
+    so_far = o;
+    return o.out.find("launch_start") != std::string::npos;
+  }));
+  launched.send(SIGSTOP);
+  std::ofstream{go};
+  const Json ranks = of_kind(events(so_far.out), "launch_start")[0]["ranks"];
+  for (const Json& rank : ranks) EXPECT_TRUE(wait_until_gone(rank["pid"]));
+  launched.send(SIGCONT);
+  const Outcome& o = launched.wait();
+  EXPECT_EQ(o.code, 128 + SIGKILL) << o.err;
+  EXPECT_EQ(of_kind(events(o.out), "launch_done")[0]["first_failure"]["rank"], 1);
+}
+
 TEST(LaunchTest, ProgramThatIsNotThereIsARanksFailure) {
   const Outcome o = run_millrace({"launch", "-n", "2", "--", "/no/such/program"});
   EXPECT_EQ(o.code, 127) << o.err;
