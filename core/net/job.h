@@ -5,8 +5,9 @@
 //  - JB-2 failure() completes once: with the job's first failure, with the end of the host, or with
 //    a value where a goodbye of either end came first.
 //  - JB-3 from the failure on, calls of the store fail with it, and so do those that wait.
-//  - JB-4 every next_world() completes once. What is heard as lost was so before
-//    the next process of its rank is in a world.
+//  - JB-4 every next_world() completes once. What is heard as lost was so before the next process
+//  of
+//    its rank is in a world.
 #pragma once
 
 #include <atomic>

@@ -113,6 +113,7 @@ void JobHost::lost(const JobFailure& failure) {
     if (seat.joined && seat.joined->member.rank != failure.member.rank)
       seat.connection->send(frame).ignore();
   }
+  if (worlds_) worlds_->lost(failure.member.rank);
   look_worlds();
 }
 

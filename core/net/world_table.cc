@@ -24,11 +24,18 @@ void WorldTable::asked(std::uint32_t rank) {
 void WorldTable::left(std::uint32_t rank) {
   MILLRACE_CHECK(rank < ranks_, "there is no such rank");
   asking_.erase(rank);
-  if (epoch_ > kFirst && awaited_.erase(rank) > 0) changed_ = true;
+  if (epoch_ == kFirst || awaited_.erase(rank) == 0) return;
+  changed_ = true;
+  leaving_.insert(rank);
+}
+
+void WorldTable::lost(std::uint32_t rank) {
+  left(rank);
+  leaving_.erase(rank);
 }
 
 void WorldTable::ended(const JobMember& member, bool well) {
-  left(member.rank);
+  lost(member.rank);
   awaited_.erase(member.rank);
   over_.push_back(member);
   if (well) ++done_;
@@ -38,6 +45,8 @@ std::optional<World> WorldTable::take_next() {
   if (asking_.empty() || asking_.size() + done_ < least_ ||
       !std::ranges::includes(asking_, awaited_))
     return std::nullopt;
+  // Those who would join may come too late: the last ones to leave say so when they end (JW-4).
+  if (awaited_.empty() && !leaving_.empty()) return std::nullopt;
   World world{.epoch = epoch_++,
               .ranks = {asking_.begin(), asking_.end()},
               .changed = std::exchange(changed_, false)};

@@ -26,7 +26,7 @@ struct Start {
   std::string path;      // of the checkpoint to resume; empty: none, or one in memory
   std::string manifest;  // its text; empty: the run begins
   std::string error;     // of rank 0, that ends the run; empty: none
-  // Of the attempt before, where there was one.
+  // How the attempt before ended, where there was one.
   std::string interruption;      // its error; empty: a rank waited to join
   std::uint64_t steps = 0;       // that had ended
   std::uint64_t elapsed_ns = 0;  // since its end

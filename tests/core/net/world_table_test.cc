@@ -88,6 +88,18 @@ TEST(WorldTableTest, ARankThatGoesAgainIsNotAwaited) {
   EXPECT_THAT(world->ranks, ElementsAre(1, 2));
 }
 
+TEST(WorldTableTest, WhenAllHaveDiedTheirNextProcessesBegin) {
+  WorldTable table = begun(2);
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) table.left(rank);
+  ask(table, {1, 2});
+  EXPECT_FALSE(table.take_next()) << "the others may have done their work";
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U}) table.lost(rank);
+  ask(table, {1, 2});
+  const auto world = table.take_next();
+  ASSERT_TRUE(world);
+  EXPECT_THAT(world->ranks, ElementsAre(1, 2));
+}
+
 TEST(WorldTableTest, AWorldOfTheSameProcessesSaysSo) {
   WorldTable table = begun(4);
   ask(table, {0, 1, 2, 3});
@@ -130,10 +142,12 @@ TEST(WorldTableTest, RanksThatHaveDoneTheirWorkCount) {  // JW-4
 
 TEST(WorldTableTest, NoneBeginsAgainWhatIsDone) {  // JW-4
   WorldTable table = begun(2);
-  table.left(3);
+  table.lost(3);
   table.asked(3);
   for (const std::uint32_t rank : {0U, 1U}) table.ended({.rank = rank}, true);
   EXPECT_FALSE(table.take_refusal()) << "rank 2 may still join it";
+  table.left(2);
+  EXPECT_FALSE(table.take_next()) << "whether the work is done says the end of rank 2";
   table.ended({.rank = 2}, true);
   const auto refusal = table.take_refusal();
   ASSERT_TRUE(refusal);
