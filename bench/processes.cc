@@ -1,7 +1,6 @@
 // What processes of one job on one host cost, as `millrace launch` starts them, one device each:
-//   processes.all_reduce_...   f32 over so many processes, call by call; the peer is MPI_Allreduce
-//   of
-//                              OpenMPI: 4 B over its TCP, the others through its shared memory
+//   processes.all_reduce_...   f32 over so many processes, call by call; the peer is OpenMPI's
+//                              MPI_Allreduce: 4 B over its TCP, the others by its shared memory
 //   processes.barrier_16, cast_16  of 16 processes; the peers are its Barrier, and its Bcast and
 //                              Reduce, over TCP
 //   processes.ask              a question of 8 bytes to an actor of the other process, and its
@@ -9,11 +8,9 @@
 //   processes.launch_16        16 processes start, meet and end; the peer is mpirun of as many with
 //                              Init, Barrier and Finalize
 //   processes.mnist_step_2_... a training step of the demo's network at batch 128 in two processes;
-//                              the peers are one process with two devices, and PyTorch's DDP on
-//                              gloo
-//   processes.dead_rank        from the kill of a process to the last of two: the other one's
-//   future
-//                              has failed, and launch has named it
+//                              the peers: one process with two devices, PyTorch's DDP on gloo
+//   processes.dead_rank        from the kill of a process to the last of two: the future of the
+//                              other one has failed, and launch has named the rank
 // A round starts the processes anew, of ours and of the peer. What ours do is in processes_rank.cc,
 // what OpenMPI's do in peers_mpi.c.
 #include <unistd.h>

@@ -8,32 +8,20 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bench/answerer.h"
 #include "bench/child.h"
 #include "bench/figure.h"
-#include "millrace/actors/remote/remote_actors.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
 namespace {
-
-struct Question {
-  std::uint64_t number = 0;
-  static constexpr auto fields() { return actors::field_list("number", &Question::number); }
-  static void reduce(std::uint64_t& into, std::uint64_t&& next) { into += next; }
-};
-class Answerer final : public actors::Actor {
- public:
-  using Remote = actors::RemoteMessages<Question>;
-  std::uint64_t on(const Question& question) const { return question.number; }
-};
 
 template <class T>
 T need(Result<T> result) {
@@ -48,9 +36,7 @@ class Member {
     group_.push_back(need(wait_blocking(runtime_.make_group("bench")))[0]);
   }
   ~Member() {
-    if (remote_ == nullptr) return;
-    barrier();  // others may still ask
-    need(wait_blocking(remote_->close()));
+    if (serves_) barrier();  // others may still ask
   }
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -60,12 +46,11 @@ class Member {
   void barrier() { need(wait_blocking(group().barrier())); }
   // The answerers of all ranks are there when it returns.
   actors::RemoteActors& serve() {
-    remote_ = std::make_unique<actors::RemoteActors>(Ref<net::Mesh>::share(runtime_.mesh()),
-                                                     runtime_.actors(), runtime_.environment());
-    remote_->serve<Answerer>();
+    serves_ = true;
+    runtime_.remote_actors()->serve<Answerer>();
     need(runtime_.actors().spawn<Answerer>("answerer", {.inline_when_idle = true}));
     barrier();
-    return *remote_;
+    return *runtime_.remote_actors();
   }
 
  private:
@@ -76,7 +61,7 @@ class Member {
   }
   Runtime runtime_;
   std::vector<collectives::ProcessGroup> group_;
-  std::unique_ptr<actors::RemoteActors> remote_;
+  bool serves_ = false;
 };
 
 double unix_seconds() {

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/answerer.h"
 #include "bench/bare_socket.h"
 #include "bench/figure.h"
-#include "millrace/actors/remote/remote_actors.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/loop/event_loop_thread.h"
@@ -29,17 +29,6 @@ namespace {
 constexpr int kRoundTrips = 3000;
 constexpr int kCasts = 300;
 constexpr std::size_t kBytes = net::kHeaderBytes + 8;
-
-struct Question {
-  std::uint64_t number = 0;
-  static constexpr auto fields() { return actors::field_list("number", &Question::number); }
-  static void reduce(std::uint64_t& into, std::uint64_t&& next) { into += next; }
-};
-class Answerer final : public actors::Actor {
- public:
-  using Remote = actors::RemoteMessages<Question>;
-  std::uint64_t on(const Question& question) const { return question.number; }
-};
 
 // ---- ours: meshes on two loops
 

@@ -35,7 +35,7 @@ class ReportTest : public ::testing::Test {
     inputs_.step_times.assign(kSteps, 10ms);
     inputs_.time = kTime;
     inputs_.steps = kSteps;
-    inputs_.batch_size = 128;
+    inputs_.items = 128 * kSteps;
     inputs_.before.resize(2);
     inputs_.after.resize(2);
     inputs_.data_waits.resize(2);

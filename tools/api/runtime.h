@@ -21,6 +21,9 @@
 
 namespace millrace {
 
+namespace actors {
+class RemoteActors;  // actors/remote/remote_actors.h
+}
 namespace collectives {
 class ProcessGroup;  // collectives/process_group.h
 }
@@ -110,6 +113,10 @@ class Runtime {
   Future<std::vector<collectives::ProcessGroup>> make_group(const std::string& name,
                                                             CallOptions call = {}) const;
   actors::ActorSystem& actors() const;
+  // How the actors of the job's other processes are reached, and these by them
+  // (actors/remote/remote_actors.h). The first call starts it. nullptr: there is no job. It is
+  // there until close(), which ends it.
+  actors::RemoteActors* remote_actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file
   // Numbers of this runtime, and those that the program adds: counters that are cheap enough to

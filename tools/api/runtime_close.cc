@@ -192,6 +192,7 @@ Task<void> Runtime::Core::close_all() {
   const TimePoint begin = environment.clock->now();
   // Nothing is left out because something before it failed: the first error is returned when all is
   // over. Parts that make() did not reach are empty.
+  if (actors::RemoteActors* const reached = remote_here()) note(co_await reached->close());
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "millrace/actors/handler_watch.h"
+#include "millrace/actors/remote/remote_actors.h"
 #include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/async/coroutine.h"
@@ -47,6 +48,10 @@ struct Runtime::Core {
   Task<void> close_all();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
   void destroy_client();
+  actors::RemoteActors* remote_here() {
+    MutexLock lock(group_mutex);
+    return remote.get();
+  }
   // A part of close_all: the ends of the devices, all of them or as long as it may wait.
   Task<void> close_devices();
   // With all that they wait for on the timers.
@@ -103,6 +108,7 @@ struct Runtime::Core {
   Mutex group_mutex;
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> group_numbers
       MILLRACE_GUARDED_BY(group_mutex);
+  std::unique_ptr<actors::RemoteActors> remote MILLRACE_GUARDED_BY(group_mutex);
   net::World world MILLRACE_GUARDED_BY(group_mutex);  // no ranks: all of the job
 
   struct Memory {

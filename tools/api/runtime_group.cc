@@ -1,4 +1,4 @@
-// Groups of the devices of a job.
+// What a process has in common with the others of its job: groups of devices, worlds, actors.
 #include <utility>
 
 #include "millrace/collectives/process_group.h"
@@ -7,6 +7,17 @@
 #include "millrace/tools/api/runtime_core.h"
 
 namespace millrace {
+
+actors::RemoteActors* Runtime::remote_actors() const {
+  net::Mesh* const links = mesh();
+  if (links == nullptr) return nullptr;
+  MutexLock lock(core().group_mutex);
+  if (!core().remote) {
+    core().remote = std::make_unique<actors::RemoteActors>(Ref<net::Mesh>::share(links), actors(),
+                                                           environment());
+  }
+  return core().remote.get();
+}
 
 Future<net::World> Runtime::next_world(CallOptions call) const {
   if (!core().job)

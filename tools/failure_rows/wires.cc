@@ -11,6 +11,11 @@ constexpr double kSilentAfter = 2;
 
 std::vector<std::string> silent_after() { return {"--silent-after", printed("%g", kSilentAfter)}; }
 
+// So many ranks, whose wires all go through the proxy.
+LaunchPlan behind(Proxy& proxy, int ranks, const std::string& script) {
+  return {.ranks = ranks, .options = silent_after(), .script = script, .proxy = &proxy};
+}
+
 void cut(Proxy& proxy, int one, int other) {
   proxy.set(one, other, {.hole = true});
   proxy.set(other, one, {.hole = true});
@@ -34,10 +39,7 @@ bool all_reduce(Seen& seen, Launched& job, int ranks) {
 // One link alone: the host hears both of its ends.
 void cut_a_link(Seen& seen) {
   Proxy proxy;
-  Launched job({.ranks = 3,
-                .options = silent_after(),
-                .script = "exec $RANKS meet reduce:0",
-                .proxy = &proxy});
+  Launched job(behind(proxy, 3, "exec $RANKS meet reduce:0"));
   if (!all_reduce(seen, job, 3)) return;
   const double begin = unix_seconds();
   cut(proxy, 1, 2);
@@ -51,10 +53,7 @@ void cut_a_link(Seen& seen) {
 // A rank from all others and the host: the minority.
 void cut_a_rank_off(Seen& seen) {
   Proxy proxy;
-  Launched job({.ranks = 3,
-                .options = silent_after(),
-                .script = "exec $RANKS meet reduce:0 sleep:3",
-                .proxy = &proxy});
+  Launched job(behind(proxy, 3, "exec $RANKS meet reduce:0 sleep:3"));
   if (!all_reduce(seen, job, 3)) return;
   const double begin = unix_seconds();
   for (const int other : {0, 1, kHost}) cut(proxy, 2, other);
@@ -77,10 +76,7 @@ Seen lose_bytes() {
   for (const double share : {0.01, 0.05, 0.2}) {
     Proxy proxy;
     proxy.set_all({.stalls = share});
-    Launched job({.ranks = 3,
-                  .options = silent_after(),
-                  .script = "exec $RANKS meet reduce:20",
-                  .proxy = &proxy});
+    Launched job(behind(proxy, 3, "exec $RANKS meet reduce:20"));
     seen.expect(job.end() == 0, printed("%g %%: the job ends well", 100 * share));
     seen.expect_did(job, 3, "reduce:20");
     seen.expect(job.words().empty(), "no rank is a suspect" + job.words());
@@ -99,10 +95,7 @@ Seen cut_both_ways() {
 Seen cut_one_way() {
   Seen seen;
   Proxy proxy;
-  Launched job({.ranks = 2,
-                .options = silent_after(),
-                .script = "exec $RANKS meet reduce:0",
-                .proxy = &proxy});
+  Launched job(behind(proxy, 2, "exec $RANKS meet reduce:0"));
   if (!all_reduce(seen, job, 2)) return seen;
   const double begin = unix_seconds();
   proxy.set(0, 1, {.hole = true});
@@ -117,10 +110,7 @@ Seen cut_one_way() {
 Seen half_open() {
   Seen seen;
   Proxy proxy;
-  Launched job({.ranks = 2,
-                .options = silent_after(),
-                .script = "exec $RANKS meet reduce:0",
-                .proxy = &proxy});
+  Launched job(behind(proxy, 2, "exec $RANKS meet reduce:0"));
   if (!all_reduce(seen, job, 2)) return seen;
   cut(proxy, 0, 1);
   job.read_for(0.3);

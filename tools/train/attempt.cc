@@ -137,6 +137,7 @@ Task<void> Attempt::retire() {
   run_.step_times.push_back(now - last_done_);
   last_done_ = now;
   run_.losses.push_back(loss);
+  run_.rows.push_back(batch());
   report_recovery();
   report_step(loss, epoch);
   if (plan_->ends_epoch(step_done)) MILLRACE_AWAIT_STATUS(end_epoch(epoch));
@@ -219,7 +220,8 @@ TrainingReport Attempt::figures() const {
   inputs.cpu = used_between(run_.cpu_before, parts_.cpu_meter());
   inputs.time = last_done_ - *run_.started;
   inputs.steps = run_.losses.size();
-  inputs.batch_size = batch();
+  inputs.items = static_cast<std::uint64_t>(
+      std::accumulate(run_.rows.begin(), run_.rows.end(), std::int64_t{0}));
   fill_figures(inputs, report);
   return report;
 }

@@ -51,7 +51,9 @@ struct RunState {
   CpuUsage cpu_before;                                  // up to then
   std::vector<devices::DeviceStats> devices_before;
   std::vector<Duration> step_times;  // of every step that has ended
-  std::vector<double> losses;        // of the run's steps; those after committed are computed again
+  // By step of the run, those after committed are computed again: losses, and rows of all ranks.
+  std::vector<double> losses;
+  std::vector<std::int64_t> rows;
 };
 
 // Lives in the frame of the coroutine that runs it, which closes it. Thread-safety: confined to

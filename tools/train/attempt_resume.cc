@@ -186,7 +186,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
 
 // This attempt begins after what is committed.
 Status Attempt::resume_from_committed() {
-  Position start{.step = run_.first_step};
+  Position start;  // nothing is committed: anew
   if (begin_) {
     start = {.step = begin_->step, .epoch = begin_->epoch, .item = begin_->epoch_item};
     shares_ = spread_over(begin_->ranks, world());
@@ -201,6 +201,7 @@ Status Attempt::resume_from_committed() {
   plan_.emplace(start, items, rows_of_step, options_.epochs, options_.max_steps);
   run_.first_step = std::min(run_.first_step, start.step);
   run_.losses.resize(start.step - run_.first_step);
+  run_.rows.resize(run_.losses.size());
   if (!plan_->is_past_end()) return {};
   const std::uint64_t all = options_.epochs * plan_->steps_per_epoch();
   return fail(ErrorCode::kInvalidArgument,

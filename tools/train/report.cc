@@ -186,8 +186,7 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   report.time = inputs.time;
   report.step_ms_median = percentile(inputs.step_times, 0.5);
   report.step_ms_p99 = percentile(inputs.step_times, 0.99);
-  report.images_per_second =
-      ratio(steps * static_cast<double>(inputs.batch_size), seconds(inputs.time));
+  report.images_per_second = ratio(static_cast<double>(inputs.items), seconds(inputs.time));
   report.stage_ms = {.read = stage_mean(inputs.loader, LoadStage::kRead),
                      .decode = stage_mean(inputs.loader, LoadStage::kDecode),
                      .host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer),

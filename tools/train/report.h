@@ -85,7 +85,7 @@ struct ReportInputs {
   CpuUsage cpu;    // over the steps; nothing known: no word about cores
   Duration time{};
   std::uint64_t steps = 0;
-  std::int64_t batch_size = 0;
+  std::uint64_t items = 0;  // of all these steps
 };
 
 // Pure. Fills the figures of the report; accuracy and losses are the caller's.

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
+#include "millrace/actors/remote/remote_actors.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/net/job.h"
 #include "millrace/core/net/mesh.h"
@@ -54,6 +56,33 @@ TEST(RuntimeJobTest, JoinsAsItIsMadeAndLeavesAsItCloses) {
   EXPECT_EQ(lost, 0);
 }
 
+struct Question {
+  std::uint64_t number = 0;
+  static constexpr auto fields() { return actors::field_list("number", &Question::number); }
+};
+class Doubler final : public actors::Actor {
+ public:
+  using Remote = actors::RemoteMessages<Question>;
+  std::uint64_t on(const Question& question) const { return 2 * question.number; }
+};
+
+TEST(RuntimeJobTest, ActorsOfTheJobAreFoundByRankAndName) {
+  const testing::TempFolder folder;
+  JobHostThread host("unix:" + folder.file("store"), {.job = "night", .ranks = 2}, {});
+  const auto runtime = Runtime::create(options_of(host.address()));
+  ASSERT_TRUE(runtime) << runtime.error().message();
+  actors::RemoteActors* const remote = runtime->remote_actors();
+  ASSERT_NE(remote, nullptr);
+  EXPECT_EQ(runtime->remote_actors(), remote) << "one of each runtime";
+  remote->serve<Doubler>();
+  ASSERT_TRUE(runtime->actors().spawn<Doubler>("doubler", {}));
+  const auto found = wait_blocking(remote->find<Doubler>(1, "doubler"));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(wait_blocking(found->ask(Question{21})).value(), 42U);
+  EXPECT_TRUE(wait_blocking(runtime->close()));
+  EXPECT_FALSE(wait_blocking(found->ask(Question{1}))) << "after the end";
+}
+
 TEST(RuntimeJobTest, IsNotMadeWhereItsJobIsNotThere) {
   const testing::TempFolder folder;
   const auto made = Runtime::create(options_of("unix:" + folder.file("none")));
@@ -69,6 +98,7 @@ TEST(RuntimeJobTest, HasNoneByDefault) {
   ASSERT_TRUE(made);
   EXPECT_EQ(made->job(), nullptr);
   EXPECT_EQ(made->mesh(), nullptr);
+  EXPECT_EQ(made->remote_actors(), nullptr);
 }
 
 }  // namespace
