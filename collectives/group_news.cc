@@ -157,6 +157,9 @@ void GroupWire::expire(std::uint64_t sequence, std::string words) {
 
 void GroupWire::begin_expiry(std::uint64_t sequence, std::string words) {
   if (ended_.contains(sequence) || failed_ || closed_) return;
+  // It has ended here with an error, which is on its way to the ranks that wait.
+  const auto past = std::ranges::find(past_, sequence, &Past::sequence);
+  if (past != past_.end() && past->error) return;
   const auto called = calls_.find(sequence);
   if (called == calls_.end()) {
     const Error late(ErrorCode::kDeadlineExceeded,

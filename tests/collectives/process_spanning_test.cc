@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/collectives/group_wire.h"
+#include "millrace/collectives/parcels.h"
 #include "millrace/collectives/split.h"
 #include "tests/collectives/sim_processes.h"
 #include "tests/collectives/sim_ranks.h"
@@ -294,6 +296,33 @@ TEST(ProcessSpanningTest, AtADeadlineWhoHasNotCalledIsNamedEverywhere) {
     EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded) << late.error().to_string();
     sim.finish();
   });
+}
+
+// A call has ended by what another process said; its own deadline passes before the waiting ranks
+// have heard of it.
+TEST(ProcessSpanningTest, ADeadlineHasNothingToAddToACallThatHasEnded) {
+  Simulation sim(11);
+  SimProcesses far(sim, {1, 1});
+  const std::vector<GroupMember> members = {{.process = 0}, {.process = 1}};
+  std::vector<std::string> heard;
+  std::vector<Ref<GroupWire>> wires;
+  for (int process = 0; process < 2; ++process) {
+    wires.push_back(GroupWire::make(far.mesh(static_cast<std::size_t>(process)), {"wires", 0},
+                                    members, process));
+    wires.back()->start({.ended = [&heard](std::uint64_t /*sequence*/, const Error& error) {
+      heard.push_back(error.message());
+    }});
+  }
+  const CollectiveCall barrier{.kind = CollectiveCall::Kind::kBarrier};
+  Parcels parcels = make_parcels(barrier, wires[0]->spread(), 0, {}).value();
+  const auto waits = wires[0]->run({0, barrier, std::move(parcels.runs)});
+  wires[1]->end(0, Error(ErrorCode::kDeadlineExceeded, "rank 1 did not call it"));
+  EXPECT_EQ(sim.run(waits).error().message(), "rank 1 did not call it");
+  wires[0]->expire(0, "too late: ");
+  sim.run_for(seconds(1));
+  EXPECT_TRUE(heard.empty()) << heard.front();
+  for (const Ref<GroupWire>& wire : wires) EXPECT_TRUE(sim.run(wire->close()));
+  sim.finish();
 }
 
 TEST(ProcessSpanningTest, ALostProcessEndsCallsByItsName) {

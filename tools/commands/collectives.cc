@@ -115,7 +115,7 @@ class Collectives {
     options.call = limits_.call();
     options.algorithm = one.algorithm;
     if (fault_) {
-      const TimePoint until = steady_clock().now() + std::chrono::seconds(5);
+      const TimePoint until = steady_clock().now() + std::chrono::seconds(2);
       options.call.deadline = std::min(options.call.deadline, until);
     }
     return options;
