@@ -366,11 +366,14 @@ void prepare_process() {
 }
 
 // CLI11 reports a missing option before an unknown word, though a slip in the word is often why it
-// is missing.
+// is missing. Where a value is wrong, the words behind it were not looked at.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   if (const auto chosen = app.get_subcommands(); !chosen.empty()) command = chosen.front();
-  const std::vector<std::string> unknown = app.remaining(true);
+  std::vector<std::string> unknown = app.remaining(true);
+  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
+                        dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+  if (is_value) unknown.clear();
   const std::string name = command == &app ? "millrace" : "millrace " + command->get_name();
   Console(name).error(Error(
       ErrorCode::kInvalidArgument,

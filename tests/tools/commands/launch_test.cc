@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/base/descriptor.h"
@@ -152,6 +153,21 @@ TEST(LaunchTest, FirstFailureEndsTheJobAndIsNamed) {
 
 TEST(LaunchTest, SignalThatEndsARankIsTheExitCode) {
   EXPECT_EQ(run_millrace(launch({"-n", "1"}, "kill -SEGV $$")).code, 128 + SIGSEGV);
+}
+
+TEST(LaunchTest, ValuesThatAreNoneAreNamedBeforeTheProgram) {
+  const std::vector<std::pair<Words, std::string>> wrong = {
+      {{"-n", "0"}, "--ranks"},
+      {{"-n", "2", "--min", "0"}, "--min"},
+      {{"-n", "2", "--min", "3"}, "--min 3 asks for more ranks than -n 2"},
+      {{"-n", "2", "--restarts", "x"}, "--restarts"},
+      {{"-n", "2", "--grace", "-1"}, "--grace"},
+      {{"-n", "2", "--transport", "pigeon"}, "pigeon"}};
+  for (const auto& [options, words] : wrong) {
+    const Outcome o = run_millrace(launch(options, "exit 0"));
+    EXPECT_EQ(o.code, 2) << words;
+    EXPECT_THAT(o.err, HasSubstr(words));
+  }
 }
 
 // Rank 0 has failed, because rank 1 was killed, before launch could look.
