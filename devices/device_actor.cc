@@ -70,7 +70,7 @@ bool DeviceActor::ends() const {
   return schedule_.life() == DeviceLife::kClosing || schedule_.life() == DeviceLife::kGivenUp;
 }
 
-void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
+void DeviceActor::on_signals(Seat& seat, std::uint32_t signals, Operation* held) {
   if (signals & Seat::kEnter) on_enter(seat);
   if (signals & Seat::kInputs) on_inputs(seat);
   if (signals & Seat::kArm) schedule_.arm(seat);
@@ -90,6 +90,7 @@ void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
       seat.state != Seat::State::kLeft) {
     leave(seat);
   }
+  if (held != nullptr) held->release();
   after_each_turn();
 }
 

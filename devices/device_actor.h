@@ -38,7 +38,7 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   // Refuses everything; completes when nothing is in flight, or when it is given up.
   Future<void> on_stop(const actors::Exit& exit) override;
 
-  void on_signals(Seat& seat, std::uint32_t signals) override;
+  void on_signals(Seat& seat, std::uint32_t signals, Operation* held) override;
   void on_failure(const Error& cause) override;
   void on_restart(Promise<void> restarted) override;
   void on_give_up(const Error& reason) override;

@@ -111,8 +111,8 @@ void DeviceBody::watch_client() {
       .ignore();
 }
 
-bool DeviceBody::try_signal(Seat& seat, std::uint32_t signals) {
-  return cell_->try_turn([&] { turns_->on_signals(seat, signals); });
+bool DeviceBody::try_signal(Seat& seat, std::uint32_t signals, Operation* held) {
+  return cell_->try_turn([&] { turns_->on_signals(seat, signals, held); });
 }
 
 void DeviceBody::publish(const DeviceStats& stats, Duration busy) {

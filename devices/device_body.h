@@ -49,12 +49,14 @@ struct DeviceActorOptions {
   std::vector<Executor*> drivers = {};
 };
 
+class Operation;
 class Seat;
 
 // The turns of a device's actor (device_actor.h). Thread-safety: confined to turns.
 class DeviceTurns {
  public:
-  virtual void on_signals(Seat& seat, std::uint32_t signals) = 0;
+  // held: a reference to the seat's operation for this to release, or nullptr: the caller keeps one.
+  virtual void on_signals(Seat& seat, std::uint32_t signals, Operation* held) = 0;
   virtual void on_failure(const Error& cause) = 0;
   virtual void on_restart(Promise<void> restarted) = 0;
   virtual void on_give_up(const Error& reason) = 0;
@@ -102,8 +104,8 @@ class DeviceBody final : public RefCounted {
   // A turn of the actor (actors/actor_cell.h). here: it may run within this call.
   void submit(Work* turn, bool here) { here ? cell_->submit(turn) : cell_->submit_elsewhere(turn); }
   // The turn that a signal of seat would get, within this call, if the actor is idle; false: it is
-  // not. The caller holds the seat's operation.
-  bool try_signal(Seat& seat, std::uint32_t signals);
+  // not. held: as on_signals() takes it, if this is true.
+  bool try_signal(Seat& seat, std::uint32_t signals, Operation* held);
   DeviceTurns& turns() const { return *turns_; }
   PassGate& pass_gate() { return pass_gate_; }
 

@@ -12,9 +12,13 @@ namespace millrace::devices {
 constinit thread_local const Operation* Operation::entering_ = nullptr;
 
 void Seat::signal(Signal signal, bool here) {
-  if (signals_.fetch_or(signal) != 0)
-    return;              // the turn that an earlier signal has submitted sees this one, too
-  operation->add_ref();  // for the stay in the mailbox
+  operation->add_ref();
+  signal_last(signal, here);
+}
+
+void Seat::signal_last(Signal signal, bool here) {
+  // The turn that an earlier signal has submitted sees this one, too.
+  if (signals_.fetch_or(signal) != 0) return operation->release();
   device->submit(this, here);
 }
 
@@ -29,16 +33,12 @@ bool Seat::wait_for(AsyncValue& value) {
 }
 
 void Seat::on_complete(AsyncValue& /*value*/) noexcept {
-  Operation* const held = operation;
-  held->awaited();
-  signal(kDone);
-  held->release();
+  operation->awaited();
+  signal_last(kDone);
 }
 
 void Seat::run() noexcept {
-  Operation* const held = operation;
-  device->turns().on_signals(*this, signals_.exchange(0));
-  held->release();
+  device->turns().on_signals(*this, signals_.exchange(0), operation);
 }
 
 // A seat that has entered is the actor's, which ends it.
@@ -65,16 +65,14 @@ void Seat::Call::run() noexcept {
     }
   }
   const Signal signal = over ? kOver : kReturned;
-  if (!seat_.device->try_signal(seat_, signal)) seat_.signal(signal);
-  operation.release();
+  if (!seat_.device->try_signal(seat_, signal, &operation)) seat_.signal_last(signal);
 }
 
 // The driver has closed.
 void Seat::Call::drop() noexcept {
   Operation& operation = *seat_.operation;
   operation.give_up(seat_.device->gone_error());
-  seat_.signal(kOver);
-  operation.release();
+  seat_.signal_last(kOver);
 }
 
 void Operation::take_argument(const Argument& argument, Buffer& slot) {
@@ -86,21 +84,22 @@ void Operation::take_argument(const Argument& argument, Buffer& slot) {
     pending_.fetch_add(1);
     argument.future()
         .then(inline_executor(),
-              [self = Ref<Operation>::share(this), &slot](const Result<Buffer>& result) {
+              [held = Ref<Operation>::share(this), &slot](const Result<Buffer>& result) mutable {
                 if (result) {
                   slot = *result;
                 } else {
-                  self->fail(result.error());
+                  held->fail(result.error());
                 }
-                self->input_done();
+                held.detach()->input_done();
               })
         .ignore();
   }
 }
 
 void Operation::input_done() {
-  if (pending_.fetch_sub(1) != 1) return;
-  for (Seat& seat : seats_) seat.signal(Seat::kInputs);
+  if (pending_.fetch_sub(1) != 1) return release();
+  for (Seat& seat : seats_.first(seats_.size() - 1)) seat.signal(Seat::kInputs);
+  seats_.back().signal_last(Seat::kInputs);
 }
 
 void Operation::seat_at(Seat& seat, DeviceBody& device) {
@@ -133,11 +132,13 @@ void Operation::enter() {
   const Operation* const outer = std::exchange(entering_, this);
   // One that spans devices enters under its sequencer's lock: nothing runs there.
   for (Seat& seat : seats_) {
-    if (spanning() || !seat.device->try_signal(seat, Seat::kEnter))
+    if (spanning() || !seat.device->try_signal(seat, Seat::kEnter, nullptr))
       seat.signal(Seat::kEnter, !spanning());
   }
   entering_ = outer;
-  if (waits) input_done();
+  if (!waits) return;
+  add_ref();
+  input_done();
 }
 
 void Operation::watch(const CallOptions& options) {

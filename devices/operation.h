@@ -6,7 +6,8 @@
 //    stop, a deadline, a device that closes or fails). Any thread may fail it; only a device actor
 //    starts it.
 //  - OP-2 a seat leaves its queue exactly once, and the operation lives until all its seats have
-//    left.
+//    left. A turn that ends a seat lets go of the operation before the device can end: what a call
+//    holds of its client is gone when close() completes.
 //  - OP-3 operations reach a device actor by Seat::signal and DeviceBody::try_signal alone; neither
 //    allocates.
 #pragma once
@@ -53,6 +54,8 @@ class Seat final : public DevicePlace, public Work, public Waiter {
 
   // here: the turn may run on this thread, if the actor is idle (DeviceActorOptions).
   void signal(Signal signal, bool here = true);
+  // The same; the caller's reference to the operation goes with it, and this may be gone after it.
+  void signal_last(Signal signal, bool here = true);
   // Waits for a future; kDone follows, or true: it is complete already.
   bool wait_for(AsyncValue& value);
 
@@ -174,7 +177,7 @@ class Operation : public Pooled {
     }
     return refs != 0;
   }
-  void input_done();
+  void input_done();  // takes the caller's reference
   void cancel(ErrorCode code, std::string_view why);
   void destroy();
 

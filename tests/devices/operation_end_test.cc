@@ -1,0 +1,112 @@
+// What an operation holds of its client is gone when close() of its devices completes: an owner of
+// the client destroys it next.
+#include "millrace/devices/operation.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/devices/device_actor.h"
+#include "tests/support/simulation.h"
+#include "tests/support/stub_client.h"
+
+namespace millrace::devices {
+namespace {
+
+using testing::Simulation;
+
+class NonBlockingClient final : public testing::StubClient {
+ public:
+  explicit NonBlockingClient(int devices) : StubClient(devices) {}
+  bool calls_may_block() const override { return false; }
+};
+
+// A program without arrays whose launches end when the test says so.
+class TestProgram final : public ExecutableBody {
+ public:
+  explicit TestProgram(Client& client) : client_(client) {}
+  const std::string& name() const override { return name_; }
+  Client& client() const override { return client_; }
+  std::span<const Shape> input_shapes() const override { return inputs_; }
+  std::span<const Shape> output_shapes() const override { return {}; }
+  std::span<const bool> donated_inputs() const override { return {}; }
+  int devices_per_launch() const override { return static_cast<int>(client_.devices().size()); }
+  std::int64_t temporary_bytes() const override { return 0; }
+  Status launch(const LaunchArguments&, std::span<LaunchResult> results) override {
+    in_launch();
+    for (LaunchResult& result : results) result.done = done;
+    return {};
+  }
+  Result<std::string> serialize() const override { return fail(ErrorCode::kUnimplemented, "no"); }
+
+  std::function<void()> in_launch = [] {};
+  Future<void> done = make_ready();
+
+ private:
+  Client& client_;
+  const std::string name_ = "test";
+  const std::vector<Shape> inputs_;
+};
+
+struct Devices {
+  explicit Devices(Simulation& sim, int count)
+      : client(count),
+        devices(make_devices(client, {.environment = sim.environment(),
+                                      .limits = {},
+                                      .inline_when_idle = true,
+                                      .drivers = {}})),
+        body(make_ref<TestProgram>(client)) {}
+
+  // As on the thread of a loop: another one makes the call, and holds nothing of this one.
+  Future<Buffers> launch() {
+    const BridgedThreadScope loop;
+    const std::vector<std::span<const Argument>> none(devices.size());
+    return launch_spanning(devices, Executable(body), none);
+  }
+  // When all devices have closed, only this may hold the program.
+  void close() {
+    std::vector<Future<void>> closed;
+    for (const Device& device : devices) closed.push_back(device.close());
+    ended = when_all(std::move(closed)).then(inline_executor(), [this](const auto&) {
+      EXPECT_TRUE(body->unique());
+    });
+  }
+
+  NonBlockingClient client;
+  std::vector<Device> devices;
+  const Ref<TestProgram> body;
+  Future<void> ended;
+};
+
+class OperationEndTest : public ::testing::TestWithParam<int> {};
+
+// OP-2
+TEST_P(OperationEndTest, ACallThatIsOverAtOnceHoldsNothingAfterTheClose) {
+  Simulation sim(1);
+  Devices all(sim, GetParam());
+  all.body->in_launch = [&] { all.close(); };
+  EXPECT_TRUE(sim.run(all.launch()));
+  EXPECT_TRUE(sim.run(all.ended));
+}
+
+// OP-2
+TEST_P(OperationEndTest, ACallThatEndsLaterHoldsNothingAfterTheClose) {
+  Simulation sim(2);
+  Devices all(sim, GetParam());
+  Promise<void> done;
+  all.body->done = done.future();
+  EXPECT_TRUE(sim.run(all.launch()));
+  all.close();
+  sim.run_until_idle();
+  EXPECT_FALSE(all.ended.ready());
+  done.set_value();
+  EXPECT_TRUE(sim.run(all.ended));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, OperationEndTest, ::testing::Values(1, 2));
+
+}  // namespace
+}  // namespace millrace::devices
