@@ -93,6 +93,7 @@ class Process {
     }
     return true;
   }
+  pid_t pid() const { return pid_; }
   void send(int signal) const { ::kill(pid_, signal); }
   // Until the process has a handler for it; false after five minutes.
   bool wait_until_caught(int signal) const {
