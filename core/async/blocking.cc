@@ -4,44 +4,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stop_token>
-#include <thread>
 
 #include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/clock.h"
+#include "millrace/core/base/short_wait.h"
 
 namespace millrace {
 namespace {
 
-// How long a thread polls, and lets others run, before it sleeps: the time that waking a thread on
-// another core and a short piece of work there take. A wake-up costs as much again.
-constexpr std::chrono::microseconds kPatience(50);
-
-// Polling is wasted on values that take long: each failure in a row makes more of the thread's next
-// waits sleep at once. Where other threads want this core, one poll may cost them a turn of
-// milliseconds: the thread then sleeps at once for a long time.
-struct Looks {
-  static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
-  int left_out = 0;  // waits that still sleep at once
-  int failures = 0;  // how many waits the next failure lets sleep at once
-
-  bool leave_out() {
-    if (left_out == 0) return false;
-    --left_out;
-    return true;
-  }
-  void succeeded() { failures = 0; }
-  void failed() { left_out = failures = std::min(2 * failures + 1, kMostLeftOut); }
-  void others_ran() { left_out = kLeftOutWhereOthersRun; }
-};
-constinit thread_local Looks looks;
+constinit thread_local ShortWait short_wait;
 
 class BlockingWaiter final : public Waiter {
  public:
@@ -50,25 +27,7 @@ class BlockingWaiter final : public Waiter {
     if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
   void wait() {
-    if (looks.leave_out()) return sleep();
-    const TimePoint begin = steady_clock().now();
-    for (TimePoint before = begin;;) {
-      std::this_thread::yield();
-      const bool done = state_.load() == kDone;
-      const TimePoint now = steady_clock().now();
-      if (now - before > kPatience)
-        looks.others_ran();
-      else if (done)
-        looks.succeeded();
-      else if (now - begin > kPatience)
-        looks.failed();
-      else {
-        before = now;
-        continue;
-      }
-      if (!done) sleep();
-      return;
-    }
+    if (!short_wait.wait_for([this] { return state_.load() == kDone; })) sleep();
   }
 
  private:

@@ -29,6 +29,22 @@ class DescriptorWatch {
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 
+// Memory that other processes change: no descriptor tells. A loop looks at it for a short time
+// before it sleeps (ShortWait). Thread-safety: confined to the loop's thread.
+class MemoryWatch {
+ public:
+  // Cheap: act() would complete something.
+  virtual bool ready() const = 0;
+  // May end this watch, and others.
+  virtual void act() = 0;
+  // The loop sleeps next: from now on a descriptor has to wake it. False: act() would complete
+  // something.
+  virtual bool may_sleep() = 0;
+
+ protected:
+  ~MemoryWatch() = default;
+};
+
 // The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of
 // posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
 // system call. Nothing waits in it (wait_blocking() there is CHECKed). Deleting it closes it and
@@ -45,6 +61,9 @@ class EventLoop : public Executor {
   virtual TimerQueue& timers() = 0;
   // kInvalidArgument for what cannot be watched (a closed descriptor, a regular file).
   virtual Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) = 0;
+  // Until remove(), before the loop goes.
+  virtual void add(MemoryWatch& watch) = 0;
+  virtual void remove(MemoryWatch& watch) = 0;
   // Drops what was posted and what waits for a timer, and from now on what is posted and scheduled.
   // Not while run() runs. Its deletion does it too.
   virtual void close() = 0;

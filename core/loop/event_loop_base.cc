@@ -21,6 +21,9 @@ namespace {
 // Posted work that runs before descriptors and timers get their turn again.
 constexpr int kDrainLimit = 1024;
 
+// How long memory and posted work may keep descriptors waiting.
+constexpr std::chrono::milliseconds kMostLooking(1);
+
 }  // namespace
 
 std::unexpected<Error> no_loop(const std::string& why) {
@@ -81,7 +84,7 @@ void LoopBase::submit(Work* work) noexcept {
 }
 
 void LoopBase::wake() {
-  if (awake_.exchange(true)) return;
+  if (awake_.exchange(Awake::kYes) != Awake::kNo) return;
   waking_.fetch_add(1);
   if (!deleted_.load()) signal();
   waking_.fetch_sub(1);
@@ -89,7 +92,9 @@ void LoopBase::wake() {
 
 void LoopBase::run() {
   const RunningLoopScope here(*this);
+  waits_ = true;
   while (!stopping()) turn(true);
+  waits_ = false;
   stopping_.store(false);
 }
 
@@ -124,13 +129,52 @@ void LoopBase::drain() {
     work->run();
   }
   // Down first, then look again: what is posted in between either sees it down or is seen here.
-  awake_.store(false);
+  awake_.store(Awake::kNo);
   if (left == 0 || !empty()) wake();
+}
+
+void LoopBase::before_wait() {
+  run_timers();
+  if (memory_.empty()) return;
+  if (!waits_) return act_on_memory();
+  const TimePoint limit = steady_clock().now() + kMostLooking;
+  while (look()) {
+    if (stopping() || steady_clock().now() >= limit) return wake();
+    run_timers();
+  }
+  bool sleeps = true;
+  for (std::size_t i = 0; i < memory_.size(); ++i) sleeps = memory_[i]->may_sleep() && sleeps;
+  if (!sleeps) wake();
 }
 
 void LoopBase::run_timers() {
   ran_ += timers_.run_due();
   deadline_->arm(timers_.next_deadline(), clock_);
+}
+
+// True: something has happened.
+bool LoopBase::look() {
+  Awake asleep = Awake::kNo;
+  if (!awake_.compare_exchange_strong(asleep, Awake::kLooking)) return false;  // it is woken
+  const bool found = short_wait_.wait_for(
+      [this] { return awake_.load() == Awake::kYes || memory_ready(); });
+  Awake looking = Awake::kLooking;
+  const bool posted = !awake_.compare_exchange_strong(looking, Awake::kNo);
+  if (posted) drain();
+  act_on_memory();
+  return found || posted;
+}
+
+bool LoopBase::memory_ready() const {
+  return std::ranges::any_of(memory_, [](const MemoryWatch* watch) { return watch->ready(); });
+}
+
+void LoopBase::act_on_memory() {
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    if (!memory_[i]->ready()) continue;
+    ++ran_;
+    memory_[i]->act();
+  }
 }
 
 void LoopBase::close() {

@@ -8,9 +8,11 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/mutex.h"
+#include "millrace/core/base/short_wait.h"
 #include "millrace/core/loop/event_loop.h"
 
 namespace millrace {
@@ -45,6 +47,8 @@ class LoopBase : public EventLoop {
   bool poll() final;
   void stop() final;
   TimerQueue& timers() final { return timers_; }
+  void add(MemoryWatch& watch) final { memory_.push_back(&watch); }
+  void remove(MemoryWatch& watch) final { std::erase(memory_, &watch); }
   void close() final;
   // The library's part goes, the rest stays and refuses.
   static void operator delete(LoopBase* loop, std::destroying_delete_t);
@@ -63,16 +67,26 @@ class LoopBase : public EventLoop {
 
   // Runs what was posted, up to a limit, so that descriptors and timers get their turn.
   void drain();
-  // Before every wait: runs what is due, and sets the next deadline.
-  void run_timers();
-  // Becomes readable at the next deadline. That only wakes: the next run_timers() does the work.
+  // Before every wait: runs what is due, and sets the next deadline; looks at memory.
+  void before_wait();
+  // Becomes readable at the next deadline. That only wakes: the next before_wait() does the work.
   DeadlineFd& deadline() { return *deadline_; }
   bool stopping() const { return stopping_.load(); }
 
  private:
+  enum class Awake : std::uint8_t {
+    kNo,       // a wake-up is needed to be heard -> kYes, kLooking
+    kLooking,  // it is not: the thread looks for kYes -> kYes, kNo
+    kYes,      // something was posted, or is to change -> kNo
+  };
+
   Work* take();
   bool empty();
   void wake();
+  void run_timers();
+  bool look();
+  bool memory_ready() const;
+  void act_on_memory();
 
   const Clock& clock_;
   TimerQueue timers_;
@@ -82,12 +96,15 @@ class LoopBase : public EventLoop {
   // only, and posts of two threads, one of which happens before the other, must keep theirs too.
   WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
   bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> awake_{false};  // down only while a wake-up is needed to be heard
+  std::atomic<Awake> awake_{Awake::kNo};
   std::atomic<bool> stopping_{false};
   // Wake-ups of other threads that are under way: what they use is there until the last is over.
   std::atomic<int> waking_{0};
   std::atomic<bool> deleted_{false};
   std::size_t ran_ = 0;  // since poll() began
+  bool waits_ = false;   // in run()
+  std::vector<MemoryWatch*> memory_;
+  ShortWait short_wait_;
 };
 
 // A watch without its library: one wait at a time. Thread-safety: as DescriptorWatch.

@@ -111,7 +111,7 @@ class LibeventLoop final : public LoopBase {
   }
 
   void turn(bool wait) override {
-    run_timers();
+    before_wait();
     MILLRACE_CHECK(event_base_loop(event_->base.get(), wait ? EVLOOP_ONCE : EVLOOP_NONBLOCK) >= 0,
                    "event_base_loop");
   }

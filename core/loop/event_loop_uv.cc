@@ -121,7 +121,7 @@ class UvEventLoop final : public LoopBase {
     if (self.stopping()) uv_stop(&self.uv_->loop);
   }
   static void on_prepare(uv_prepare_t* handle) {
-    static_cast<UvEventLoop*>(handle->data)->run_timers();
+    static_cast<UvEventLoop*>(handle->data)->before_wait();
   }
   static void on_deadline(uv_poll_t* handle, int /*status*/, int /*events*/) {
     static_cast<UvEventLoop*>(handle->data)->deadline().consume();

@@ -14,7 +14,6 @@
 
 #include "millrace/core/base/errno_code.h"
 #include "millrace/core/net/shm_memory.h"
-#include "millrace/core/net/spin.h"
 
 namespace millrace::net {
 namespace {
@@ -58,13 +57,23 @@ struct Rings {
 };
 
 // A stream whose every error is for good. Thread-safety: confined to the loop.
-class ShmStream final : public ByteStream {
+class ShmStream final : public ByteStream, public MemoryWatch {
  public:
   using Waiting = std::optional<Promise<unsigned>>;
 
-  ShmStream(Descriptor socket, Peer peer, std::unique_ptr<DescriptorWatch> watch)
-      : peer_(std::move(peer)), socket_(std::move(socket)), watch_(std::move(watch)) {}
-  ~ShmStream() override { watch_.reset(); }  // which cancels the waits
+  ShmStream(EventLoop& loop, Descriptor socket, Peer peer, std::unique_ptr<DescriptorWatch> watch)
+      : loop_(loop),
+        peer_(std::move(peer)),
+        socket_(std::move(socket)),
+        watch_(std::move(watch)) {
+    loop_.add(*this);
+  }
+  ~ShmStream() override {
+    loop_.remove(*this);
+    watch_.reset();  // which cancels the waits
+  }
+  ShmStream(const ShmStream&) = delete;
+  ShmStream& operator=(const ShmStream&) = delete;
 
   Status offer() {
     if (peer_.uid != ::geteuid()) return other_user("connecting to ");
@@ -118,15 +127,29 @@ class ShmStream final : public ByteStream {
 
   Future<unsigned> wait_readable() override {
     if (readable_) return busy();
-    const auto there = [this] { return rings_->in.available().value_or(1) > 0; };
-    if (spins_worth_it(read_spins_, there) || may_read()) return make_ready(unsigned{kReadable});
+    if (can_read()) return make_ready(unsigned{kReadable});
     return begin(readable_);
   }
   Future<unsigned> wait_writable() override {
     if (writable_) return busy();
-    const auto free = [this] { return rings_->out.room(1).value_or(1) > 0; };
-    if (spins_worth_it(write_spins_, free) || may_write()) return make_ready(unsigned{kWritable});
+    if (can_write()) return make_ready(unsigned{kWritable});
     return begin(writable_);
+  }
+
+  bool ready() const override {
+    return (readable_ && can_read()) || (writable_ && can_write());
+  }
+  void act() override {
+    Waiting reads, writes;
+    if (readable_ && can_read()) reads.swap(readable_);
+    if (writable_ && can_write()) writes.swap(writable_);
+    complete(reads, writes);
+  }
+  bool may_sleep() override {
+    if (!rings_ || failed_ || gone_) return !ready();
+    const bool reads = readable_ && !rings_->in.may_sleep().value_or(false);
+    const bool writes = writable_ && !rings_->out.may_sleep().value_or(false);
+    return !reads && !writes;
   }
 
  private:
@@ -153,23 +176,14 @@ class ShmStream final : public ByteStream {
     }
   }
 
-  // Whether the call is worth another try. If not, the socket becomes readable once it is.
-  bool may_read() {
+  // Whether the call is worth another try.
+  bool can_read() const {
     if (failed_ || gone_) return true;
-    if (!rings_) return false;
-    return !rings_->in.may_sleep().value_or(false);
+    return rings_ && rings_->in.available().value_or(1) > 0;
   }
-  bool may_write() {
+  bool can_write() const {
     if (failed_ || gone_) return true;
-    if (!rings_) return false;
-    return !rings_->out.may_sleep().value_or(false);
-  }
-  template <class Done>
-  bool spins_worth_it(SpinChance& chance, const Done& done) {
-    if (!rings_ || failed_ || gone_ || !chance.take()) return false;
-    const bool worth_it = spin(done);
-    chance.record(worth_it);
-    return worth_it;
+    return rings_ && rings_->out.room(1).value_or(1) > 0;
   }
 
   Future<unsigned> begin(Waiting& waiting) {
@@ -184,6 +198,10 @@ class ShmStream final : public ByteStream {
         .ignore();
   }
   // What waits may destroy the stream: it comes last.
+  static void complete(Waiting& reads, Waiting& writes) {
+    if (reads) reads->set(unsigned{kReadable});
+    if (writes) writes->set(unsigned{kWritable});
+  }
   void look(const Result<unsigned>& found) {
     armed_ = false;
     Waiting reads, writes;
@@ -195,11 +213,10 @@ class ShmStream final : public ByteStream {
       return;
     }
     rings_ ? drain() : take_offer();
-    if (readable_ && may_read()) reads.swap(readable_);
-    if (writable_ && may_write()) writes.swap(writable_);
+    if (readable_ && can_read()) reads.swap(readable_);
+    if (writable_ && can_write()) writes.swap(writable_);
     if (readable_ || writable_) arm();
-    if (reads) reads->set(unsigned{kReadable});
-    if (writes) writes->set(unsigned{kWritable});
+    complete(reads, writes);
   }
 
   void drain() {
@@ -225,16 +242,16 @@ class ShmStream final : public ByteStream {
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) gone_ = true;
   }
 
+  EventLoop& loop_;
   const Peer peer_;
   const Descriptor socket_;  // outlives its watch
   std::unique_ptr<DescriptorWatch> watch_;
-  std::optional<Rings> rings_;  // from the offer on
+  mutable std::optional<Rings> rings_;  // from the offer on; to look is to take note of positions
   std::optional<Error> failed_;
   bool gone_ = false;  // the other end
   bool armed_ = false;
   std::uint64_t woken_ = 0;  // times
   Waiting readable_, writable_;
-  SpinChance read_spins_, write_spins_;
 };
 
 }  // namespace
@@ -242,7 +259,8 @@ class ShmStream final : public ByteStream {
 Result<std::unique_ptr<ByteStream>> offer_shm_stream(EventLoop& loop, Descriptor socket,
                                                      Peer peer) {
   MILLRACE_TRY(auto watch, loop.watch(socket.get()));
-  auto stream = std::make_unique<ShmStream>(std::move(socket), std::move(peer), std::move(watch));
+  auto stream =
+      std::make_unique<ShmStream>(loop, std::move(socket), std::move(peer), std::move(watch));
   MILLRACE_TRY_STATUS(stream->offer());
   return stream;
 }
@@ -250,7 +268,7 @@ Result<std::unique_ptr<ByteStream>> offer_shm_stream(EventLoop& loop, Descriptor
 Result<std::unique_ptr<ByteStream>> accept_shm_stream(EventLoop& loop, Descriptor socket,
                                                       Peer peer) {
   MILLRACE_TRY(auto watch, loop.watch(socket.get()));
-  return std::make_unique<ShmStream>(std::move(socket), std::move(peer), std::move(watch));
+  return std::make_unique<ShmStream>(loop, std::move(socket), std::move(peer), std::move(watch));
 }
 
 }  // namespace millrace::net

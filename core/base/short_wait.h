@@ -1,0 +1,62 @@
+// ShortWait: a thread looks for a short time before it sleeps, and lets other threads run between
+// its looks. To sleep and to be woken costs tens of microseconds where an answer takes two; looks
+// in vain cost their time. So they are short, and a thread whose looks are in vain seldom tries.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "millrace/core/base/clock.h"
+
+namespace millrace {
+
+// Of one thread, or one place where it waits. Each wait in vain lets more of the next ones sleep at
+// once. Where other threads want this core, one look may cost them a turn of milliseconds: then it
+// is long until the next try. Thread-safety: external.
+class ShortWait {
+ public:
+  static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
+  // The time that waking a thread on another core and a short piece of work there take. A wake-up
+  // costs as much again.
+  static constexpr std::chrono::microseconds kPatience{50};
+
+  // True: done() is so. False: the thread had better sleep.
+  template <class Done>
+  bool wait_for(const Done& done) {
+    if (leave_out()) return false;
+    const TimePoint begin = steady_clock().now();
+    for (TimePoint before = begin;;) {
+      std::this_thread::yield();
+      const bool is_done = done();
+      const TimePoint now = steady_clock().now();
+      if (now - before > kPatience) {
+        others_ran();
+      } else if (is_done) {
+        succeeded();
+      } else if (now - begin > kPatience) {
+        failed();
+      } else {
+        before = now;
+        continue;
+      }
+      return is_done;
+    }
+  }
+
+  // The policy alone.
+  bool leave_out() {
+    if (left_out_ == 0) return false;
+    --left_out_;
+    return true;
+  }
+  void succeeded() { failures_ = 0; }
+  void failed() { left_out_ = failures_ = std::min(2 * failures_ + 1, kMostLeftOut); }
+  void others_ran() { left_out_ = kLeftOutWhereOthersRun; }
+
+ private:
+  int left_out_ = 0;  // waits that still sleep at once
+  int failures_ = 0;  // how many waits the next failure lets sleep at once
+};
+
+}  // namespace millrace

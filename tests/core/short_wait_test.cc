@@ -1,0 +1,36 @@
+#include "millrace/core/base/short_wait.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(ShortWaitTest, WhatIsDoneIsSeenAndWhatIsNotEnds) {
+  ShortWait wait;
+  EXPECT_TRUE(wait.wait_for([] { return true; }));
+  EXPECT_FALSE(wait.wait_for([] { return false; }));
+}
+
+int left_out(ShortWait& wait) {
+  int waits = 0;
+  while (wait.leave_out()) ++waits;
+  return waits;
+}
+
+TEST(ShortWaitTest, WaitsInVainBecomeRareUntilOneIsWorthIt) {
+  ShortWait wait;
+  EXPECT_EQ(left_out(wait), 0);
+  for (const int expected : {1, 3, 7, 15, 31, 63, 64, 64}) {
+    wait.failed();
+    EXPECT_EQ(left_out(wait), expected);
+  }
+  wait.succeeded();
+  EXPECT_EQ(left_out(wait), 0);
+  wait.failed();
+  EXPECT_EQ(left_out(wait), 1);
+  wait.others_ran();
+  EXPECT_EQ(left_out(wait), ShortWait::kLeftOutWhereOthersRun);
+}
+
+}  // namespace
+}  // namespace millrace
