@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-// Of one thread, or one place where it waits. Each wait in vain lets more of the next ones sleep at
+// One thread has one, or one place where it waits. Each wait in vain lets more of the next ones sleep at
 // once. Where other threads want this core, one look may cost them a turn of milliseconds: then it
 // is long until the next try. Thread-safety: external.
 class ShortWait {

@@ -29,7 +29,7 @@ class DescriptorWatch {
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 
-// Memory that other processes change: no descriptor tells. A loop looks at it for a short time
+// Memory that other processes change: no descriptor shows it. A loop looks at it for a short time
 // before it sleeps (ShortWait). Thread-safety: confined to the loop's thread.
 class MemoryWatch {
  public:
