@@ -37,7 +37,7 @@ TEST(ScratchTest, AMessageIsReadWhereItCameAndGoesWithTheLastRangeOfIt) {
 TEST(ScratchTest, GivesWhatAPlainArrayGives) {
   constexpr std::size_t kSize = 64;
   for (unsigned seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     Scratch scratch(kSize);
     std::vector<std::byte> plain(kSize);

@@ -34,7 +34,7 @@ Runtime open(int devices) {
 
 TrainingOptions options(std::uint64_t steps) {
   TrainingOptions o;
-  o.model = testing::source_folder() + "/tools/models/mnist";
+  o.model = millrace::testing::source_folder() + "/tools/models/mnist";
   o.train_data =
       std::make_shared<transfer::FakeSource>(transfer::FakeSourceOptions{.items = 1280, .seed = 5});
   o.batch_size = 128;
@@ -70,7 +70,7 @@ TEST(TrainLiveTest, DeterministicRunsHaveEqualBits) {
 }
 
 TEST(TrainLiveTest, ARunResumedFromACheckpointHasTheBitsOfTheWholeRun) {
-  const testing::TempFolder folder;
+  const millrace::testing::TempFolder folder;
   std::vector<double> whole;
   {
     const Runtime runtime = open(2);
@@ -116,7 +116,7 @@ class StepCount final : public TrainingListener {
 
 // The writing of the first checkpoint stands still until the training is ten steps further.
 TEST(TrainLiveTest, StepsContinueWhileACheckpointIsWritten) {
-  const testing::TempFolder folder;
+  const millrace::testing::TempFolder folder;
   const Runtime runtime = open(2);
   StepCount count;
   bool went_on = false;
@@ -153,7 +153,7 @@ class LateTraining final : public TrainingListener {
 };
 
 TEST(TrainLiveTest, UpdatesThatAreAheadOfACheckpointLeaveItsArraysAsTheyWere) {
-  const testing::TempFolder folder;
+  const millrace::testing::TempFolder folder;
   std::string texts[2];
   for (int i = 0; i < 2; ++i) {
     const Runtime runtime = open(2);
@@ -195,7 +195,7 @@ class Killer final : public TrainingListener {
 };
 
 TEST(TrainLiveTest, AKilledDeviceIsRestartedAndTheRunHasTheBitsOfAnUndisturbedOne) {
-  const testing::TempFolder folder;
+  const millrace::testing::TempFolder folder;
   std::vector<double> whole;
   {
     const Runtime runtime = open(2);

@@ -4,7 +4,7 @@
 usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   BUILD_FOLDER       has compile_commands.json (default: build)
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
-Up to four sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
+Up to eight sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
 Where they do not compile together, as with names of their own that are the same, each is read alone; groups are made such that
 few do not. A group that
 passed is not checked again until a source of it, something of ours that it includes, a .clang-tidy or its
@@ -27,6 +27,7 @@ import subprocess
 import sys
 import time
 
+import source_groups
 import source_tree as tree
 
 TIDY = 'clang-tidy-19'
@@ -34,10 +35,18 @@ LONG = bool(os.environ.get('MILLRACE_LONG'))
 # What the analyzer finds in the functions that a run reaches, the sanitizers find as well. The checks of performance take a
 # third of the time and find what is slow, not what is wrong.
 CHECKS = [] if LONG else ['--checks=-clang-analyzer-*,-performance-*']
-GROUP = 4
+GROUP = 8
 # Where the analyzer takes what a source includes for a part of it: clang looks for this word in its path.
 UNIFIED = 'UnifiedSource'
 PLACE = re.compile(r'\S+:\d+:\d+: (warning|error)')
+
+
+def sources_of(path):
+    """The sources that CMake has compiled as one, or the one."""
+    if '/Unity/' not in path:
+        return [path]
+    with open(path, encoding='utf-8') as f:
+        return re.findall(r'^#include "(.*)"$', f.read(), re.M)
 
 
 def commands(build):
@@ -47,37 +56,9 @@ def commands(build):
     known = collections.defaultdict(set)
     for entry in entries:
         command = re.sub(r' -(Winvalid-pch|fpch-preprocess|-param=\S+|include \S*cmake_pch\.hxx)', '', entry['command'])
-        known[os.path.relpath(entry['file'], tree.ROOT)].add((entry['directory'], command.partition(' -o ')[0]))
+        for f in sources_of(entry['file']):
+            known[os.path.relpath(f, tree.ROOT)].add((entry['directory'], command.partition(' -o ')[0]))
     return {f: sorted(pairs) for f, pairs in known.items()}
-
-
-# What a line of an unnamed namespace defines: a type, a constant, a function.
-DEFINED = re.compile(r'(?:struct|class|enum class|enum) (\w+)|[^(]*?\b(k[A-Z]\w*)(?:\[|\{| =)|[^=(]*?\b([a-z]\w*)\(')
-
-
-def own_names(text):
-    """The names that the unnamed namespaces of a source define, and main: a guess."""
-    spaces = re.findall(r'^namespace \{$(.*?)^\}  // namespace$', text, re.M | re.S)
-    lines = [line for space in spaces for line in space.split('\n') if line[:1].isalpha()]
-    return {m[m.lastindex] for line in lines if (m := DEFINED.match(line))} | set(re.findall(r'^int (main)\(', text, re.M))
-
-
-def grouped(sources, known):
-    """The sources in lists of one folder and one way to be compiled, without two that seem to define the same name.
-
-    They depend on nothing that an earlier run did.
-    """
-    groups, open_groups = [], collections.defaultdict(list)
-    for f in sources:
-        names, alike = own_names(tree.read(f)), open_groups[os.path.dirname(f), str(known[f])]
-        group = next((g for g in alike if len(g[0]) < GROUP and not g[1] & names), None)
-        if group is None:
-            group = ([], set())
-            alike.append(group)
-            groups.append(group[0])
-        group[0].append(f)
-        group[1].update(names)
-    return groups
 
 
 def write_input(folder, groups, known):
@@ -160,7 +141,7 @@ def main():
         sources = [f for f in sources if f.split('/')[0] not in tree.OUTER]
     if args.files:
         sources = [f for f in sources if f in {os.path.relpath(x, tree.ROOT) for x in args.files}]
-    groups = [[f] for f in sources] if args.files else grouped(sources, known)
+    groups = [[f] for f in sources] if args.files else source_groups.grouped(sources, GROUP, known.get)
     if args.changed:
         changed = changed_since(args.changed)
         groups = [g for g in groups if any(closures.reach(f) & changed for f in g)]

@@ -29,12 +29,12 @@ using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::Process;
 
-using Variables = std::map<std::string, std::string>;
+using Environ = std::map<std::string, std::string>;
 
-const Variables kCalls = {{"stuck.compile", "PJRT_Client_Compile"},
-                          {"stuck.put", "PJRT_Client_BufferFromHostBuffer"},
-                          {"stuck.execute", "PJRT_LoadedExecutable_Execute"},
-                          {"stuck.ready", "PJRT_Buffer_ReadyEvent"}};
+const Environ kCalls = {{"stuck.compile", "PJRT_Client_Compile"},
+                        {"stuck.put", "PJRT_Client_BufferFromHostBuffer"},
+                        {"stuck.execute", "PJRT_LoadedExecutable_Execute"},
+                        {"stuck.ready", "PJRT_Buffer_ReadyEvent"}};
 constexpr const char* kFreeClient = "stuck.free_client";
 
 class StuckCallTest : public ::testing::Test {
@@ -61,7 +61,7 @@ TEST_F(StuckCallTest, DeadlineEndsRunAndNamesTheCall) {
   const auto start = [&](const std::string& fault, const std::string& limit) {
     std::vector<std::string> words = run();
     words.insert(words.end(), {"--deadline", limit});
-    return std::make_unique<Process>(words, Variables{{"MILLRACE_FAULT", fault}});
+    return std::make_unique<Process>(words, Environ{{"MILLRACE_FAULT", fault}});
   };
   const auto there = [](const std::string& fault, const Outcome& o) {
     EXPECT_EQ(o.code, 124) << fault << ": " << o.err;
@@ -84,7 +84,7 @@ TEST_F(StuckCallTest, DeadlineEndsAnExitHandlerThatDoesNotReturn) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = run();
     words.insert(words.end(), {"--json", "--deadline", limit});
-    return std::make_unique<Process>(words, Variables{{"MILLRACE_FAULT", "stuck.exit"}});
+    return std::make_unique<Process>(words, Environ{{"MILLRACE_FAULT", "stuck.exit"}});
   };
   const auto there = [](const Outcome& o) {
     return o.err.find("an exit handler of a library has not returned") != std::string::npos;
@@ -126,7 +126,7 @@ TEST_F(StuckCallTest, DeadlineEndsTheEndOfEachCommand) {
   const auto start = [&](const std::string& name, const std::string& limit) {
     std::vector<std::string> words = commands.at(name);
     words.insert(words.end(), {"--deadline", limit});
-    Variables variables{{"MILLRACE_FAULT", kFreeClient}};
+    Environ variables{{"MILLRACE_FAULT", kFreeClient}};
 #if defined(MILLRACE_TSAN)
     // The process ends without a runtime's end, which is where threads that have ended are joined.
     const char* const options = std::getenv("TSAN_OPTIONS");

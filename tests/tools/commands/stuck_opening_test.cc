@@ -26,12 +26,12 @@ using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::Process;
 
-using Variables = std::map<std::string, std::string>;
+using Environ = std::map<std::string, std::string>;
 
-const Variables kCalls = {{"stuck.load", "dlopen"},
-                          {"stuck.api", "GetPjrtApi"},
-                          {"stuck.initialize", "PJRT_Plugin_Initialize"},
-                          {"stuck.create", "PJRT_Client_Create"}};
+const Environ kCalls = {{"stuck.load", "dlopen"},
+                        {"stuck.api", "GetPjrtApi"},
+                        {"stuck.initialize", "PJRT_Plugin_Initialize"},
+                        {"stuck.create", "PJRT_Client_Create"}};
 
 std::string library() { return testing::build_folder() + "/lib/faulty_plugin.so"; }
 
@@ -61,7 +61,7 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
     const auto start = [&](const std::string& fault, const std::string& limit) {
       std::vector<std::string> words = verb;
       words.insert(words.end(), {"--deadline", limit});
-      return std::make_unique<Process>(command(words), Variables{{"MILLRACE_FAULT", fault}});
+      return std::make_unique<Process>(command(words), Environ{{"MILLRACE_FAULT", fault}});
     };
     const auto there = [&](const std::string& fault, const Outcome& o) {
       EXPECT_EQ(o.code, 124) << verb[0] << " " << fault << ": " << o.err;
@@ -84,7 +84,7 @@ TEST_F(SilentPluginCommandTest, DeadlineReportsWhyAPluginWasNotOpenedAndWhatItsE
     std::vector<std::string> words = verbs()[0];
     words.insert(words.end(), {"--deadline", limit});
     return std::make_unique<Process>(
-        command(words), Variables{{"MILLRACE_FAULT", "stuck.free_client_after_an_error"}});
+        command(words), Environ{{"MILLRACE_FAULT", "stuck.free_client_after_an_error"}});
   };
   const auto there = [](const Outcome& o) {
     return o.err.find("PJRT_Client_Destroy") != std::string::npos;

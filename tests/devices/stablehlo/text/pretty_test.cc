@@ -23,7 +23,7 @@ std::string wrapped(const Case& c, const char* body) {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-class Pretty : public testing::TestWithParam<Case> {};
+class Pretty : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Pretty, ReadsAsTheGenericForm) {
   const auto pretty = read_text(wrapped(GetParam(), GetParam().pretty));
@@ -282,7 +282,7 @@ const Case
                  R"(%r:2 = "my.op"(%a) <{x}> ({ "my.end"() : () -> () }, {}) : (tensor<4xf32>) -> (i32, none))"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Forms, Pretty, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Forms, Pretty, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

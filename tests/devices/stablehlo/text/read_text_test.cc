@@ -13,8 +13,8 @@
 namespace millrace::devices::stablehlo::text {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 ir::Module read_or_fail(std::string_view text) {
   auto module = read_text(text);
@@ -270,7 +270,7 @@ TEST(ReadText, IsPrintedInTheWordsOfItsDialect) {
                               "operand_index = 0, operand_tuple_indices = []>"));
   EXPECT_THAT(text, HasSubstr("#chlo<comparison_type TOTALORDER>"));
   EXPECT_THAT(text, HasSubstr("#chlo<comparison_direction LE>"));
-  EXPECT_THAT(text, testing::Not(HasSubstr("#stablehlo<comparison")));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("#stablehlo<comparison")));
 }
 
 TEST(ReadText, DenseLiteralsOfEveryForm) {
@@ -316,7 +316,7 @@ struct BadText {
 
 void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
 
-class ReadTextError : public testing::TestWithParam<BadText> {};
+class ReadTextError : public ::testing::TestWithParam<BadText> {};
 
 TEST_P(ReadTextError, NamesPlaceAndReason) {
   EXPECT_THAT(error_of(GetParam().text), HasSubstr(GetParam().error));
@@ -414,7 +414,7 @@ const BadText kBad[] = {
     {"StrayCharacter", "module { ; }", "1:10: found a character that starts no token"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Bad, ReadTextError, testing::ValuesIn(kBad),
+INSTANTIATE_TEST_SUITE_P(Bad, ReadTextError, ::testing::ValuesIn(kBad),
                          [](const auto& info) { return std::string(info.param.name); });
 
 std::string repeated(std::string_view part, int times) {

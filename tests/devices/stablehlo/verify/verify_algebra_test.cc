@@ -10,9 +10,9 @@
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class VerifyAlgebra : public testing::TestWithParam<OpCase> {};
+class VerifyAlgebra : public ::testing::TestWithParam<OpCase> {};
 
 TEST_P(VerifyAlgebra, SaysWhatWasFoundAndExpected) {
   const OpCase& c = GetParam();
@@ -98,7 +98,7 @@ const OpCase kCases[] = {
      "found the config \"ab,ac\", expected"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Rules, VerifyAlgebra, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Rules, VerifyAlgebra, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class VerifyCollective : public testing::TestWithParam<OpCase> {};
+class VerifyCollective : public ::testing::TestWithParam<OpCase> {};
 
 TEST_P(VerifyCollective, SaysWhatWasFoundAndExpected) {
   const OpCase& c = GetParam();
@@ -69,7 +69,7 @@ const OpCase kGroups[] = {
      R"(%0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[-1, 0]]> : tensor<1x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
      "source_target_pairs name process -1, expected none below 0"},
 };
-INSTANTIATE_TEST_SUITE_P(Groups, VerifyCollective, testing::ValuesIn(kGroups),
+INSTANTIATE_TEST_SUITE_P(Groups, VerifyCollective, ::testing::ValuesIn(kGroups),
                          [](const auto& row) { return std::string(row.param.name); });
 
 const OpCase kCollectives[] = {
@@ -166,7 +166,7 @@ const OpCase kCollectives[] = {
     {"PartitionIdOfI32", R"(%0 = "stablehlo.partition_id"() : () -> tensor<i32>)",
      "the result is tensor<i32>, expected tensor<ui32>"},
 };
-INSTANTIATE_TEST_SUITE_P(Collectives, VerifyCollective, testing::ValuesIn(kCollectives),
+INSTANTIATE_TEST_SUITE_P(Collectives, VerifyCollective, ::testing::ValuesIn(kCollectives),
                          [](const auto& i) { return std::string(i.param.name); });
 
 #define HANDLE "channel_handle = #stablehlo.channel_handle<handle = 0, type = 3>"
@@ -227,7 +227,7 @@ const OpCase kTokens[] = {
      R"(%0 = "stablehlo.async_start"(%a) : (tensor<4x6xf32>) -> !stablehlo.future<tensor<4x6xf32>>)",
      "found 0 regions, expected 1"},
 };
-INSTANTIATE_TEST_SUITE_P(Tokens, VerifyCollective, testing::ValuesIn(kTokens),
+INSTANTIATE_TEST_SUITE_P(Tokens, VerifyCollective, ::testing::ValuesIn(kTokens),
                          [](const auto& i) { return std::string(i.param.name); });
 
 #define MANUAL(argument, ops, result)                                      \
@@ -291,7 +291,7 @@ const OpCase kForeign[] = {
      "tensor<4x6xf32>",
      "4:7: stablehlo.add: found 0 operands"},
 };
-INSTANTIATE_TEST_SUITE_P(Foreign, VerifyCollective, testing::ValuesIn(kForeign),
+INSTANTIATE_TEST_SUITE_P(Foreign, VerifyCollective, ::testing::ValuesIn(kForeign),
                          [](const auto& i) { return std::string(i.param.name); });
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // One op in a function, on line 2. In the text Q is a quantised type of elements.
 struct Case {
@@ -33,7 +33,7 @@ std::string verdict_of(const std::string& arguments, const std::string& op) {
   return status ? "good" : status.error().message();
 }
 
-class VerifyQuantised : public testing::TestWithParam<Case> {};
+class VerifyQuantised : public ::testing::TestWithParam<Case> {};
 
 TEST_P(VerifyQuantised, SaysWhatWasFoundAndExpected) {
   const Case& c = GetParam();
@@ -148,7 +148,7 @@ const Case kCases[] = {
      "distribution = UNIFORM : (tensor<QQ>, tensor<QQ>, tensor<1xi64>) -> tensor<4xQQ>",
      "expected no quantised elements"},
 };
-INSTANTIATE_TEST_SUITE_P(Operations, VerifyQuantised, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Operations, VerifyQuantised, ::testing::ValuesIn(kCases),
                          [](const auto& i) { return std::string(i.param.name); });
 
 TEST(VerifyTypes, QuantisedElementsAreChecked) {

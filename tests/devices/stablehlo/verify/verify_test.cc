@@ -11,7 +11,7 @@
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // One op in a function, on line 2.
 struct Case {
@@ -23,7 +23,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-class Verify : public testing::TestWithParam<Case> {};
+class Verify : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Verify, SaysWhatWasFoundAndExpected) {
   const Case& c = GetParam();
@@ -129,7 +129,7 @@ const Case kElementwise[] = {
      "%0 = stablehlo.complex %a, %a : (tensor<2xf16>, tensor<2xf16>) -> tensor<2xcomplex<f32>>",
      "expected elements of f32 or f64"},
 };
-INSTANTIATE_TEST_SUITE_P(Elementwise, Verify, testing::ValuesIn(kElementwise),
+INSTANTIATE_TEST_SUITE_P(Elementwise, Verify, ::testing::ValuesIn(kElementwise),
                          [](const auto& i) { return std::string(i.param.name); });
 
 const Case kMovement[] = {
@@ -213,7 +213,7 @@ const Case kMovement[] = {
      "%0 = stablehlo.bitcast_convert %a : (tensor<4x6xf32>) -> tensor<4x6xui16>",
      "result 0 has the shape 4x6, expected 4x6x2"},
 };
-INSTANTIATE_TEST_SUITE_P(Movement, Verify, testing::ValuesIn(kMovement),
+INSTANTIATE_TEST_SUITE_P(Movement, Verify, ::testing::ValuesIn(kMovement),
                          [](const auto& i) { return std::string(i.param.name); });
 
 constexpr const char* kImage =
@@ -284,7 +284,7 @@ const Case kLinear[] = {
      "(tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>) -> tensor<2x6x6x16xf32>",
      "found feature_group_count = 0, expected 1"},
 };
-INSTANTIATE_TEST_SUITE_P(Linear, Verify, testing::ValuesIn(kLinear),
+INSTANTIATE_TEST_SUITE_P(Linear, Verify, ::testing::ValuesIn(kLinear),
                          [](const auto& i) { return std::string(i.param.name); });
 
 #define ADD_BODY                                                                             \
@@ -451,7 +451,7 @@ const Case kBodies[] = {
     {"BranchBetweenBlocks", "",
      "\"cf.br\"()[^bb1] : () -> ()\n^bb1:", "found 2 blocks, expected one"},
 };
-INSTANTIATE_TEST_SUITE_P(Bodies, Verify, testing::ValuesIn(kBodies),
+INSTANTIATE_TEST_SUITE_P(Bodies, Verify, ::testing::ValuesIn(kBodies),
                          [](const auto& i) { return std::string(i.param.name); });
 
 TEST(VerifyFunctions, ReturnMatchesTheSignature) {
