@@ -1,0 +1,126 @@
+#include "millrace/tools/pjrt_plugin/executable.h"
+
+#include <charconv>
+#include <utility>
+
+#include "millrace/devices/cache/sha256.h"
+#include "millrace/devices/cpu/serialized_program.h"
+#include "millrace/devices/pjrt/layout.h"
+#include "millrace/tools/pjrt_plugin/compile_options.h"
+
+namespace millrace::devices::pjrt::abi {
+
+LoadedExecutable::LoadedExecutable(std::shared_ptr<const pjrt_plugin::CompiledProgram> of)
+    : program(std::move(of)) {
+  const CompileOptions& options = program->options();
+  if (options.on_any_one()) return;
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const int place = static_cast<int>(i);
+    devices.push_back(
+        program->body().devices()[static_cast<std::size_t>(index(options.devices[i]))]);
+    logical_ids.push_back({place / options.partitions, place % options.partitions});
+  }
+}
+
+}  // namespace millrace::devices::pjrt::abi
+
+namespace millrace::pjrt_plugin {
+namespace {
+
+// Before the bytes of the CPU client: its own words, and the options by which it was compiled.
+constexpr std::string_view kMagic = "millrace executable 1 ";
+
+struct Serialized {
+  std::string_view options, executable;
+};
+
+Result<Serialized> parse(std::string_view bytes) {
+  std::size_t size = 0;
+  if (bytes.starts_with(kMagic)) {
+    const std::string_view rest = bytes.substr(kMagic.size());
+    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    const std::string_view words = rest.substr(static_cast<std::size_t>(end - rest.data()));
+    if (problem == std::errc() && !words.empty() && words[0] == '\n' && words.size() - 1 >= size)
+      return Serialized{words.substr(1, size), words.substr(1 + size)};
+  }
+  return fail(
+      ErrorCode::kInvalidArgument,
+      std::to_string(bytes.size()) + " bytes are no executable that this plugin has serialized");
+}
+
+std::string fingerprint_of(ClientBody& body, std::string_view code, std::string_view options) {
+  devices::Sha256 digest;
+  digest.add(body.topology().platform_version);
+  digest.add(options);
+  digest.add("\n");
+  digest.add(code);
+  return devices::to_hex(digest.finish());
+}
+
+void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts,
+                  std::vector<std::size_t>& sizes) {
+  for (const int kind : kinds) {
+    texts.push_back(kMemoryKinds[kind].data());
+    sizes.push_back(kMemoryKinds[kind].size());
+  }
+}
+
+}  // namespace
+
+CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
+                                 ProgramFacts facts, devices::CompileOptions options,
+                                 std::string written_options, std::string_view code)
+    : body_(Ref<ClientBody>::share(&body)),
+      executable_(std::move(executable)),
+      facts_(std::move(facts)),
+      options_(std::move(options)),
+      written_options_(std::move(written_options)),
+      fingerprint_(fingerprint_of(body, code, written_options_)) {
+  for (const devices::Shape& shape : executable_.output_shapes()) {
+    reported_.output_types.push_back(devices::pjrt::to_buffer_type(shape.dtype()));
+    reported_.output_ranks.push_back(static_cast<std::size_t>(shape.rank()));
+    reported_.output_dims.insert(reported_.output_dims.end(), shape.dims().begin(),
+                                 shape.dims().end());
+  }
+  report_kinds(facts_.result_kinds, reported_.output_kinds, reported_.output_kind_sizes);
+  report_kinds(facts_.argument_kinds, reported_.argument_kinds, reported_.argument_kind_sizes);
+}
+
+Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,
+                                                                        std::string code,
+                                                                        std::string_view options) {
+  MILLRACE_TRY(devices::CompileOptions how, read_compile_options(options, body.devices().size()));
+  MILLRACE_TRY(ProgramFacts facts, read_program_facts(code));
+  const auto program = devices::Program::from_text(std::move(code), facts.name);
+  MILLRACE_TRY(devices::Executable executable, body.cpu().compile(program, how));
+  return std::make_shared<const CompiledProgram>(body, std::move(executable), std::move(facts),
+                                                 std::move(how), std::string(options),
+                                                 program.code());
+}
+
+Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody& body,
+                                                                     std::string_view serialized,
+                                                                     std::string_view options) {
+  MILLRACE_TRY(const Serialized parts, parse(serialized));
+  const std::string_view by = options.empty() ? parts.options : options;
+  MILLRACE_TRY(devices::CompileOptions how, read_compile_options(by, body.devices().size()));
+  MILLRACE_TRY(const devices::cpu::SerializedProgram read,
+               devices::cpu::SerializedProgram::parse(parts.executable));
+  MILLRACE_TRY(ProgramFacts facts, read_program_facts(read.code));
+  const auto program = devices::Program::from_text(std::string(read.code), facts.name);
+  // Of another build or processor: what it has measured does not hold here.
+  Result<devices::Executable> executable = body.cpu().load_compiled(parts.executable, program, how);
+  if (!executable && executable.error().code() == ErrorCode::kDataLoss)
+    executable = body.cpu().compile(program, how);
+  if (!executable) return std::unexpected(executable.error());
+  return std::make_shared<const CompiledProgram>(body, *std::move(executable), std::move(facts),
+                                                 std::move(how), std::string(by), program.code());
+}
+
+Result<std::string> CompiledProgram::serialize() const {
+  MILLRACE_TRY(const std::string bytes, executable_.body()->serialize());
+  return std::string(kMagic) + std::to_string(written_options_.size()) + "\n" + written_options_ +
+         bytes;
+}
+
+}  // namespace millrace::pjrt_plugin

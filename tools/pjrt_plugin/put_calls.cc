@@ -1,0 +1,113 @@
+// Arrays from host bytes, in place where the caller allows it and they lie well enough. Read next:
+// buffer.h; devices/cpu/copy.h.
+#include <memory>
+#include <utility>
+
+#include "millrace/tools/pjrt_plugin/buffer.h"
+#include "millrace/tools/pjrt_plugin/error.h"
+#include "millrace/tools/pjrt_plugin/event.h"
+
+namespace millrace::pjrt_plugin {
+namespace {
+
+using devices::HostBufferSemantics;
+
+Result<HostBufferSemantics> read_semantics(int given) {
+  if (given < 0 || given > static_cast<int>(HostBufferSemantics::kMutableZeroCopy)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the host buffer semantics are " + std::to_string(given) + ", not 0 to 3");
+  }
+  return static_cast<HostBufferSemantics>(given);
+}
+
+Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
+  MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
+  MILLRACE_TRY(const HostBufferSemantics semantics, read_semantics(a.host_buffer_semantics));
+  MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
+  MILLRACE_TRY_STATUS(check_row_major(a.device_layout, shape));
+  if (a.num_byte_strides != 0 && a.byte_strides == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "the strides of an array are null");
+  // Strides of a scalar are none, however they come.
+  const std::size_t strides = shape.rank() == 0 ? 0 : a.num_byte_strides;
+  const devices::HostView view{
+      .data = a.data, .shape = shape, .byte_strides = {a.byte_strides, strides}};
+  MILLRACE_TRY(devices::PutResult put, body.cpu().put(view, semantics, memory->device->id(), -1));
+  std::unique_ptr<abi::Buffer> buffer(
+      make_buffer(memory->device->body, std::move(put.buffer), memory));
+  a.done_with_host_buffer = make_event(std::move(put.source_released));
+  a.buffer = buffer.release();
+  return {};
+}
+
+// Calls back when the last user of the bytes has ended: on the thread of callbacks, because it may
+// be a device's.
+struct ViewEnd {
+  void (*callback)(void* pointer, void* user_arg);
+  void* pointer;
+  void* user_arg;
+  void operator()(const void* /*bytes*/) const {
+    if (callback == nullptr) return;
+    post(callbacks(), [end = *this] { end.callback(end.pointer, end.user_arg); });
+  }
+};
+
+Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) {
+  MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
+  MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
+  MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
+  // The bytes must be used where they are.
+  if (reinterpret_cast<std::uintptr_t>(a.device_buffer_ptr) % devices::kInputAlignment != 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a view of " + shape.to_string() + " is not aligned to " +
+                    std::to_string(devices::kInputAlignment) + " bytes: copy it instead");
+  }
+  const devices::HostView bytes{.data = a.device_buffer_ptr, .shape = shape};
+  MILLRACE_TRY_STATUS(devices::check(bytes));
+  devices::HostView owned = bytes;
+  // From here on the callback comes, whatever else fails.
+  owned.owner =
+      devices::Owner(a.device_buffer_ptr,
+                     ViewEnd{a.on_delete_callback, a.device_buffer_ptr, a.on_delete_callback_arg});
+  MILLRACE_TRY(devices::PutResult put, body.cpu().put(owned, HostBufferSemantics::kMutableZeroCopy,
+                                                      memory->device->id(), -1));
+  put.source_released.ignore();
+  a.buffer = make_buffer(memory->device->body, std::move(put.buffer), memory);
+  return {};
+}
+
+Status make_uninitialised(const ClientBody& body, abi::ClientCreateUninitializedBufferArgs& a) {
+  MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
+  MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
+  MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
+  const devices::DeviceId device = memory->device->id();
+  MILLRACE_TRY(devices::Client::PutMemory bytes, body.cpu().put_memory(device)(shape));
+  const devices::HostView view{
+      .data = bytes.array.bytes().data(), .shape = shape, .owner = bytes.array.owner()};
+  MILLRACE_TRY(devices::PutResult put, body.cpu().put(view, bytes.semantics, device, -1));
+  a.buffer = make_buffer(memory->device->body, std::move(put.buffer), memory);
+  return {};
+}
+
+}  // namespace
+
+void add_puts(abi::Api& api) {
+  add<&abi::ClientBufferFromHostBufferArgs::buffer, "buffer">(
+      api, [](abi::ClientBufferFromHostBufferArgs& a) -> Status {
+        MILLRACE_GIVEN(client, client);
+        const Status status = put(*client.body, a);
+        if (!status) return std::unexpected(status.error().with_context("cannot put an array"));
+        return {};
+      });
+  add<&abi::ClientCreateViewOfDeviceBufferArgs::buffer, "buffer">(
+      api, [](abi::ClientCreateViewOfDeviceBufferArgs& a) -> Status {
+        MILLRACE_GIVEN(client, client);
+        return view(*client.body, a);
+      });
+  add<&abi::ClientCreateUninitializedBufferArgs::buffer, "buffer">(
+      api, [](abi::ClientCreateUninitializedBufferArgs& a) -> Status {
+        MILLRACE_GIVEN(client, client);
+        return make_uninitialised(*client.body, a);
+      });
+}
+
+}  // namespace millrace::pjrt_plugin
