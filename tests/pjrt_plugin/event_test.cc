@@ -77,9 +77,13 @@ TEST_F(EventTest, ACallbackMayDestroyItsEvent) {
     abi::Event* const event = make_event();
     Called called;
     called.to_destroy = event;
-    if (is_set) EXPECT_TRUE(set(event, 13, "no more").ok());
+    if (is_set) {
+      EXPECT_TRUE(set(event, 13, "no more").ok());
+    }
     on_ready(event, &Called::call, &called);
-    if (!is_set) EXPECT_TRUE(set(event, 13, "no more").ok());
+    if (!is_set) {
+      EXPECT_TRUE(set(event, 13, "no more").ok());
+    }
     called.promise.get_future().wait();
     EXPECT_EQ(called.outcome.code, 13);
     EXPECT_EQ(called.outcome.message, "no more");
