@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/tools/pjrt_plugin/buffer.h"
 #include "millrace/tools/pjrt_plugin/error.h"
 #include "millrace/tools/pjrt_plugin/event.h"
@@ -39,14 +40,15 @@ Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
   return {};
 }
 
-// Calls back when the last user of the bytes has ended: on the thread of callbacks, because it may
-// be a device's.
+// Calls back when the last user of the bytes has ended: here, where a caller has ended it, on the
+// thread of callbacks where that is a thread of ours.
 struct ViewEnd {
   void (*callback)(void* pointer, void* user_arg);
   void* pointer;
   void* user_arg;
   void operator()(const void* /*bytes*/) const {
     if (callback == nullptr) return;
+    if (current_pool() == nullptr) return callback(pointer, user_arg);
     post(callbacks(), [end = *this] { end.callback(end.pointer, end.user_arg); });
   }
 };

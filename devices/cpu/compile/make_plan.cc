@@ -112,6 +112,15 @@ std::vector<int> donated_arguments(const ir::Function& function) {
   return donated;
 }
 
+std::optional<RunCost> Plan::cost() const {
+  RunCost cost;
+  for (const Step& step : parts_.steps) {
+    cost.operations += step.info.operations;
+    cost.bytes += static_cast<double>(step.info.bytes);
+  }
+  return cost;
+}
+
 std::size_t Plan::peak_bytes() const {
   std::size_t total = parts_.arena_bytes + parts_.constant_bytes;
   for (const Shape& s : parts_.inputs) total += s.size_bytes();
