@@ -36,11 +36,12 @@ constexpr abi::ErrorTable kTable{.struct_size = sizeof(abi::ErrorTable),
 
 abi::Error* make_error(const Error& error) { return new abi::Error{&kTable, error}; }
 
-abi::Error* refuse(abi::Slot slot, std::size_t given, std::size_t needed, const char* field) {
-  return make_error(Error(ErrorCode::kInvalidArgument,
-                          std::string(to_string(slot)) + " was given a structure of " +
-                              std::to_string(given) + " bytes, which ends before '" + field +
-                              "': it needs " + std::to_string(needed)));
+abi::Error* refuse(std::string_view call, std::size_t given, std::size_t needed,
+                   const char* field) {
+  return make_error(
+      Error(ErrorCode::kInvalidArgument, std::string(call) + " was given a structure of " +
+                                             std::to_string(given) + " bytes, which ends before '" +
+                                             field + "': it needs " + std::to_string(needed)));
 }
 
 Error from_caller(int code, const char* text, std::size_t size) {
@@ -50,10 +51,10 @@ Error from_caller(int code, const char* text, std::size_t size) {
                text == nullptr ? std::string() : std::string(text, size));
 }
 
-std::unexpected<Error> bad_handle(abi::Slot slot, std::string_view argument, bool is_null) {
+std::unexpected<Error> bad_handle(std::string_view call, std::string_view argument, bool is_null) {
   return fail(
       ErrorCode::kInvalidArgument,
-      "the argument '" + std::string(argument) + "' of " + std::string(to_string(slot)) +
+      "the argument '" + std::string(argument) + "' of " + std::string(call) +
           (is_null ? " is null" : " is nothing that this plugin has made, or is destroyed"));
 }
 

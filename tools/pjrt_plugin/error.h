@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace abi = devices::pjrt::abi;
 // The caller's, who destroys it.
 abi::Error* make_error(const Error& error);
 // Of a caller's structure that ends too early (PA-1).
-abi::Error* refuse(abi::Slot slot, std::size_t given, std::size_t needed, const char* field);
+abi::Error* refuse(std::string_view call, std::size_t given, std::size_t needed, const char* field);
 // An error that a caller brings: its code and text.
 Error from_caller(int code, const char* message, std::size_t size);
 
@@ -44,6 +45,13 @@ template <auto kLast, abi::FieldName kName, class F>
 void add(abi::Api& api, F /*function*/) {
   abi::implement<kLast, kName, &refuse>(
       api, [](auto& args) -> abi::Error* { return answer([&args] { return F()(args); }); });
+}
+
+// The same as a function of an extension, with its name.
+template <auto kLast, abi::FieldName kName, abi::FieldName kCall, class F>
+auto extension_function(F /*function*/) {
+  return abi::extension_function<kLast, kName, kCall, &refuse>(
+      [](auto& args) -> abi::Error* { return answer([&args] { return F()(args); }); });
 }
 
 }  // namespace millrace::pjrt_plugin

@@ -65,6 +65,12 @@ void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts
   }
 }
 
+void add_layout(const devices::Shape& shape, std::vector<std::unique_ptr<abi::Layout>>& own,
+                std::vector<abi::Layout*>& list) {
+  own.push_back(std::make_unique<abi::Layout>(shape.rank()));
+  list.push_back(own.back().get());
+}
+
 }  // namespace
 
 CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
@@ -75,7 +81,9 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
       facts_(std::move(facts)),
       options_(std::move(options)),
       written_options_(std::move(written_options)),
-      fingerprint_(fingerprint_of(body, code, written_options_)) {
+      fingerprint_(fingerprint_of(body, code, written_options_)),
+      cost_(executable_.body()->cost_analysis()),
+      written_cost_(cost_.value_or(devices::Attributes())) {
   for (const devices::Shape& shape : executable_.output_shapes()) {
     reported_.output_types.push_back(devices::pjrt::to_buffer_type(shape.dtype()));
     reported_.output_ranks.push_back(static_cast<std::size_t>(shape.rank()));
@@ -84,6 +92,10 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
   }
   report_kinds(facts_.result_kinds, reported_.output_kinds, reported_.output_kind_sizes);
   report_kinds(facts_.argument_kinds, reported_.argument_kinds, reported_.argument_kind_sizes);
+  for (const devices::Shape& shape : executable_.input_shapes())
+    add_layout(shape, layouts_.own, layouts_.of_arguments);
+  for (const devices::Shape& shape : executable_.output_shapes())
+    add_layout(shape, layouts_.own, layouts_.of_results);
 }
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,

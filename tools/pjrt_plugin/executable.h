@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "millrace/tools/pjrt_plugin/client.h"
+#include "millrace/tools/pjrt_plugin/layouts.h"
+#include "millrace/tools/pjrt_plugin/named_values.h"
 #include "millrace/tools/pjrt_plugin/program_facts.h"
 
 namespace millrace::pjrt_plugin {
@@ -34,6 +36,9 @@ class CompiledProgram {
   const ProgramFacts& facts() const { return facts_; }
   const std::string& written_options() const { return written_options_; }
   const std::string& fingerprint() const { return fingerprint_; }
+  // What one execution costs; an error where it is not known.
+  const Result<devices::Attributes>& cost() const { return cost_; }
+  const NamedValues& written_cost() const { return written_cost_; }
   // kInternal where the backend cannot.
   Result<std::string> serialize() const;
 
@@ -46,6 +51,12 @@ class CompiledProgram {
     std::vector<std::size_t> output_kind_sizes, argument_kind_sizes;
   };
   const Reported& reported() const { return reported_; }
+  // For the extension Layouts.
+  struct Layouts {
+    std::vector<std::unique_ptr<abi::Layout>> own;
+    std::vector<abi::Layout*> of_arguments, of_results;
+  };
+  const Layouts& layouts() const { return layouts_; }
 
  private:
   const Ref<ClientBody> body_;  // first: outlives the executable
@@ -54,7 +65,10 @@ class CompiledProgram {
   const devices::CompileOptions options_;
   const std::string written_options_;
   const std::string fingerprint_;
+  const Result<devices::Attributes> cost_;
+  const NamedValues written_cost_;
   Reported reported_;
+  Layouts layouts_;
 };
 
 }  // namespace millrace::pjrt_plugin

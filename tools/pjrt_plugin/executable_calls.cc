@@ -140,6 +140,14 @@ void add_executables(abi::Api& api) {
         a.fingerprint_size = executable.program->fingerprint().size();
         return {};
       });
+  add<&abi::ExecutableGetCostAnalysisArgs::properties, "properties">(
+      api, [](abi::ExecutableGetCostAnalysisArgs& a) -> Status {
+        MILLRACE_GIVEN(executable, executable);
+        if (!executable.program->cost()) return std::unexpected(executable.program->cost().error());
+        a.num_properties = executable.program->written_cost().size();
+        a.properties = executable.program->written_cost().data();
+        return {};
+      });
   add<&abi::ExecutableGetCompileOptionsArgs::deleter, "serialized_compile_options_deleter">(
       api, [](abi::ExecutableGetCompileOptionsArgs& a) -> Status {
         MILLRACE_GIVEN(executable, executable);

@@ -30,7 +30,7 @@ class Handle {
   std::atomic<const void*> mark_{&kMark};
 };
 
-[[gnu::cold]] std::unexpected<Error> bad_handle(abi::Slot slot, std::string_view argument,
+[[gnu::cold]] std::unexpected<Error> bad_handle(std::string_view call, std::string_view argument,
                                                 bool is_null);
 
 // The object that an argument of a call points to. kInvalidArgument, with the call and the
@@ -40,7 +40,10 @@ template <class A, class T>
 Result<std::reference_wrapper<T>> given(const A& /*args*/, T* handle, std::string_view argument) {
   if (handle != nullptr && handle->is_live()) [[likely]]
     return std::ref(*handle);
-  return bad_handle(abi::Call<A>::kSlot, argument, handle == nullptr);
+  constexpr bool kHasSlot = requires { abi::Call<A>::kSlot; };
+  std::string_view call = "a function of an extension";
+  if constexpr (kHasSlot) call = to_string(abi::Call<A>::kSlot);
+  return bad_handle(call, argument, handle == nullptr);
 }
 
 // MILLRACE_GIVEN(client): the object behind a.client, as a reference, or the error.

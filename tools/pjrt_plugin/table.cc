@@ -7,6 +7,7 @@
 #include "millrace/tools/pjrt_plugin/error.h"
 #include "millrace/tools/pjrt_plugin/event.h"
 #include "millrace/tools/pjrt_plugin/executable.h"
+#include "millrace/tools/pjrt_plugin/extensions.h"
 #include "millrace/tools/pjrt_plugin/topology.h"
 
 namespace millrace::pjrt_plugin {
@@ -46,6 +47,7 @@ abi::Api make_api() {
   add_executables(api);
   add_loaded_executables(api);
   add_execution(api);
+  api.extension_start = first_extension();
   return api;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "millrace/devices/pjrt/abi/api.h"
 
@@ -59,22 +60,38 @@ std::size_t end_of(T A::* field) {
   return static_cast<std::size_t>(end - reinterpret_cast<const char*>(&whole));
 }
 
-// Puts a lambda without captures, which takes the whole structure, into its slot. kLast: the last
-// field that it needs, and its name. kRefuse(slot, given, needed, name): the error of PA-1.
+// Calls function with the whole structure: the caller's own where it is as long as kSize. kLast:
+// the last field that it needs, and its name. kRefuse(call, given, needed, name): the error of
+// PA-1.
+template <std::size_t kSize, auto kLast, FieldName kName, auto kRefuse, class A, class F>
+Error* received(std::string_view call, A* args, F function) {
+  const std::size_t given = args == nullptr ? 0 : args->struct_size;
+  if (given >= kSize) return function(*args);
+  const std::size_t needed = end_of(kLast);
+  if (given < needed) return kRefuse(call, given, needed, kName.text);
+  A whole{};
+  std::memcpy(static_cast<void*>(&whole), args, given);
+  Error* const error = function(whole);
+  std::memcpy(static_cast<void*>(args), &whole, given);
+  return error;
+}
+
+// Puts a lambda without captures, which takes the whole structure, into its slot.
 template <auto kLast, FieldName kName, auto kRefuse, class F>
 void implement(Api& api, F /*function*/) {
   using A = typename StructureOf<kLast>::type;
   api.set([](A* args) -> Error* {
-    const std::size_t given = args == nullptr ? 0 : args->struct_size;
-    if (given >= Call<A>::kSize) return F()(*args);
-    const std::size_t needed = end_of(kLast);
-    if (given < needed) return kRefuse(Call<A>::kSlot, given, needed, kName.text);
-    A whole{};
-    std::memcpy(static_cast<void*>(&whole), args, given);
-    Error* const error = F()(whole);
-    std::memcpy(static_cast<void*>(args), &whole, given);
-    return error;
+    return received<Call<A>::kSize, kLast, kName, kRefuse>(to_string(Call<A>::kSlot), args, F());
   });
+}
+
+// The same as a function of an extension, which has that name.
+template <auto kLast, FieldName kName, FieldName kCall, auto kRefuse, class F>
+Function<typename StructureOf<kLast>::type> extension_function(F /*function*/) {
+  using A = typename StructureOf<kLast>::type;
+  return [](A* args) -> Error* {
+    return received<sizeof(A), kLast, kName, kRefuse>(kCall.text, args, F());
+  };
 }
 
 // A structure that another one points to, as long as its caller made it, and zero behind that.
