@@ -17,12 +17,21 @@ namespace millrace::devices::pjrt::abi {
 
 // Thread-safety: thread-safe.
 struct Buffer final : pjrt_plugin::Handle<Buffer>, Pooled {
-  Buffer(Ref<pjrt_plugin::ClientBody> of, devices::Buffer bytes, Memory* where)
-      : body(std::move(of)), array(std::move(bytes)), memory(where) {}
+  Buffer(Ref<pjrt_plugin::ClientBody> of, devices::Buffer bytes, Memory* where,
+         Future<void> token_comes = {})
+      : body(std::move(of)),
+        array(std::move(bytes)),
+        memory(where),
+        token(std::move(token_comes)) {}
 
   const Ref<pjrt_plugin::ClientBody> body;
   const devices::Buffer array;
   Memory* const memory;
+  // Of a token, which stands for the end of a launch; its array is empty. Of others there is none.
+  const Future<void> token;
+  BufferType type() const {
+    return token.valid() ? BufferType::kToken : to_buffer_type(array.shape().dtype());
+  }
 
   // Waits until the bytes are there. Errors: those of the array, and of one that is deleted.
   Status hold_external();
@@ -43,6 +52,9 @@ namespace millrace::pjrt_plugin {
 inline abi::Buffer* make_buffer(ClientBody& body, devices::Buffer array, abi::Memory* memory) {
   return new abi::Buffer(Ref<ClientBody>::share(&body), std::move(array), memory);
 }
+
+// A token that comes with done.
+Result<abi::Buffer*> make_token(ClientBody& body, abi::Memory* memory, Future<void> done);
 
 // The shape that a caller describes. kInvalidArgument for dimensions that are none,
 // kUnimplemented for element types and ranks that arrays here cannot have.

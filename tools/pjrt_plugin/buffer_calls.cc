@@ -18,21 +18,21 @@ std::unexpected<Error> deleted_error(const abi::Buffer& buffer, std::string_view
 void add_facts(abi::Api& api) {
   add<&abi::BufferElementTypeArgs::type, "type">(api, [](abi::BufferElementTypeArgs& a) -> Status {
     MILLRACE_GIVEN(buffer, buffer);
-    a.type = devices::pjrt::to_buffer_type(buffer.array.shape().dtype());
+    a.type = buffer.type();
     return {};
   });
   add<&abi::BufferDimensionsArgs::num_dims, "num_dims">(
       api, [](abi::BufferDimensionsArgs& a) -> Status {
         MILLRACE_GIVEN(buffer, buffer);
         a.dims = buffer.array.shape().dims().data();
-        a.num_dims = buffer.array.shape().dims().size();
+        a.num_dims = buffer.token.valid() ? 0 : buffer.array.shape().dims().size();
         return {};
       });
   add<&abi::BufferUnpaddedDimensionsArgs::num_dims, "num_dims">(
       api, [](abi::BufferUnpaddedDimensionsArgs& a) -> Status {
         MILLRACE_GIVEN(buffer, buffer);
         a.dims = buffer.array.shape().dims().data();
-        a.num_dims = buffer.array.shape().dims().size();
+        a.num_dims = buffer.token.valid() ? 0 : buffer.array.shape().dims().size();
         return {};
       });
   add<&abi::BufferDynamicDimensionIndicesArgs::num_indices, "num_dynamic_dims">(
@@ -73,6 +73,16 @@ void add_facts(abi::Api& api) {
 }
 
 }  // namespace
+
+Result<abi::Buffer*> make_token(ClientBody& body, abi::Memory* memory, Future<void> done) {
+  static constexpr std::byte kNothing{};
+  const devices::HostView empty{.data = &kNothing, .shape = devices::Shape(devices::DType::kI1, {0})};
+  MILLRACE_TRY(devices::PutResult put,
+               body.cpu().put(empty, devices::HostBufferSemantics::kImmutableOnlyDuringCall,
+                              memory->device->id(), -1));
+  return new abi::Buffer(Ref<ClientBody>::share(&body), std::move(put.buffer), memory,
+                         std::move(done));
+}
 
 Result<devices::Shape> read_shape(abi::BufferType type, const std::int64_t* dims,
                                   std::size_t num_dims) {
@@ -152,7 +162,7 @@ void add_buffers(abi::Api& api) {
       });
   add<&abi::BufferReadyEventArgs::event, "event">(api, [](abi::BufferReadyEventArgs& a) -> Status {
     MILLRACE_GIVEN(buffer, buffer);
-    Future<void> ready = buffer.array.ready();
+    Future<void> ready = buffer.token.valid() ? buffer.token : buffer.array.ready();
     if (ready.ready() && buffer.array.removed()) return deleted_error(buffer, "the ready event");
     a.event = make_event(std::move(ready));
     return {};

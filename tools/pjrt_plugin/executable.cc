@@ -1,5 +1,6 @@
 #include "millrace/tools/pjrt_plugin/executable.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -65,10 +66,14 @@ void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts
   }
 }
 
-void add_layout(const devices::Shape& shape, std::vector<std::unique_ptr<abi::Layout>>& own,
-                std::vector<abi::Layout*>& list) {
-  own.push_back(std::make_unique<abi::Layout>(shape.rank()));
-  list.push_back(own.back().get());
+void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape> shapes,
+                 std::vector<std::unique_ptr<abi::Layout>>& own,
+                 std::vector<abi::Layout*>& list) {
+  std::size_t next = 0;
+  for (const char is_token : tokens) {
+    own.push_back(std::make_unique<abi::Layout>(is_token != 0 ? 0 : shapes[next++].rank()));
+    list.push_back(own.back().get());
+  }
 }
 
 }  // namespace
@@ -79,12 +84,17 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
     : body_(Ref<ClientBody>::share(&body)),
       executable_(std::move(executable)),
       facts_(std::move(facts)),
+      has_tokens_((std::ranges::find(facts_.argument_is_token, 1) != facts_.argument_is_token.end()) ||
+                  (std::ranges::find(facts_.result_is_token, 1) != facts_.result_is_token.end())),
       options_(std::move(options)),
       written_options_(std::move(written_options)),
       fingerprint_(fingerprint_of(body, code, written_options_)),
       cost_(executable_.body()->cost_analysis()),
       written_cost_(cost_.value_or(devices::Attributes())) {
-  for (const devices::Shape& shape : executable_.output_shapes()) {
+  std::size_t next = 0;
+  for (const char is_token : facts_.result_is_token) {
+    const devices::Shape shape = is_token != 0 ? devices::Shape(devices::DType::kToken, {})
+                                               : executable_.output_shapes()[next++];
     reported_.output_types.push_back(devices::pjrt::to_buffer_type(shape.dtype()));
     reported_.output_ranks.push_back(static_cast<std::size_t>(shape.rank()));
     reported_.output_dims.insert(reported_.output_dims.end(), shape.dims().begin(),
@@ -92,10 +102,10 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
   }
   report_kinds(facts_.result_kinds, reported_.output_kinds, reported_.output_kind_sizes);
   report_kinds(facts_.argument_kinds, reported_.argument_kinds, reported_.argument_kind_sizes);
-  for (const devices::Shape& shape : executable_.input_shapes())
-    add_layout(shape, layouts_.own, layouts_.of_arguments);
-  for (const devices::Shape& shape : executable_.output_shapes())
-    add_layout(shape, layouts_.own, layouts_.of_results);
+  add_layouts(facts_.argument_is_token, executable_.input_shapes(), layouts_.own,
+              layouts_.of_arguments);
+  add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
+              layouts_.of_results);
 }
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,

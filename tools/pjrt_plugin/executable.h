@@ -34,6 +34,7 @@ class CompiledProgram {
   const devices::Executable& executable() const { return executable_; }
   const devices::CompileOptions& options() const { return options_; }
   const ProgramFacts& facts() const { return facts_; }
+  bool has_tokens() const { return has_tokens_; }
   const std::string& written_options() const { return written_options_; }
   const std::string& fingerprint() const { return fingerprint_; }
   // What one execution costs; an error where it is not known.
@@ -62,6 +63,7 @@ class CompiledProgram {
   const Ref<ClientBody> body_;  // first: outlives the executable
   const devices::Executable executable_;
   const ProgramFacts facts_;
+  const bool has_tokens_;
   const devices::CompileOptions options_;
   const std::string written_options_;
   const std::string fingerprint_;

@@ -54,10 +54,11 @@ Status check_counts(const abi::LoadedExecutable& loaded,
   }
   if (a.argument_lists == nullptr && a.num_args != 0)
     return refused(executable, "has no list of arguments");
-  if (a.output_lists == nullptr && !executable.output_shapes().empty())
+  const ProgramFacts& facts = loaded.program->facts();
+  if (a.output_lists == nullptr && !facts.result_kinds.empty())
     return refused(executable, "has no list for its outputs");
-  if (a.num_args != executable.input_shapes().size()) {
-    return refused(executable, "takes " + std::to_string(executable.input_shapes().size()) +
+  if (a.num_args != facts.argument_kinds.size()) {
+    return refused(executable, "takes " + std::to_string(facts.argument_kinds.size()) +
                                    " arguments, not " + std::to_string(a.num_args));
   }
   return {};
@@ -73,16 +74,19 @@ Result<abi::Device*> find_device(const abi::LoadedExecutable& loaded,
   return &device;
 }
 
-// The arguments as the client takes them.
-Result<PooledArray<devices::Buffer>> read_arguments(const devices::Executable& executable,
+// The arguments as the client takes them: without tokens.
+Result<PooledArray<devices::Buffer>> read_arguments(const CompiledProgram& program,
                                                     abi::Buffer* const* arguments,
                                                     std::size_t count) {
-  PooledArray<devices::Buffer> read(count);
+  const devices::Executable& executable = program.executable();
+  PooledArray<devices::Buffer> read(executable.input_shapes().size());
+  std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (arguments[i] == nullptr || !arguments[i]->is_live()) [[unlikely]] {
       return refused(executable, "has no buffer of this plugin as argument " + std::to_string(i));
     }
-    read[i] = arguments[i]->array;
+    if (program.has_tokens() && program.facts().argument_is_token[i] != 0) continue;
+    read[next++] = arguments[i]->array;
   }
   return read;
 }
@@ -109,8 +113,9 @@ Status check_donations(const devices::Executable& executable,
 }
 
 // What the caller says besides. Send and receive are no part of a program on one device.
-Result<PooledArray<int>> read_options(const devices::Executable& executable,
+Result<PooledArray<int>> read_options(const CompiledProgram& program,
                                       const abi::ExecuteOptions* given) {
+  const devices::Executable& executable = program.executable();
   if (given == nullptr) return PooledArray<int>();
   const abi::ExecuteOptions options = abi::whole_of(*given);
   if (options.num_send_ops != 0 || options.num_recv_ops != 0) {
@@ -120,21 +125,36 @@ Result<PooledArray<int>> read_options(const devices::Executable& executable,
   const std::size_t count =
       options.non_donatable_input_indices == nullptr ? 0 : options.num_non_donatable_input_indices;
   PooledArray<int> kept(count);
-  for (std::size_t i = 0; i < count; ++i)
-    kept[i] = static_cast<int>(options.non_donatable_input_indices[i]);
+  const std::vector<char>& tokens = program.facts().argument_is_token;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t argument = options.non_donatable_input_indices[i];
+    if (argument < 0 || argument >= std::ssize(tokens)) {
+      return refused(executable, "keeps argument " + std::to_string(argument) + " of " +
+                                     std::to_string(tokens.size()));
+    }
+    kept[i] = static_cast<int>(argument - std::count(tokens.begin(), tokens.begin() + argument, 1));
+  }
   return kept;
 }
 
-void give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device,
+Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device,
                   const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a) {
   const std::vector<int>& kinds = loaded.program->facts().result_kinds;
-  PooledArray<std::unique_ptr<abi::Buffer>> made(result.outputs.size());
+  const std::vector<char>& tokens = loaded.program->facts().result_is_token;
+  PooledArray<std::unique_ptr<abi::Buffer>> made(kinds.size());
+  std::size_t next = 0;
   for (std::size_t o = 0; o < made.size(); ++o) {
-    made[o].reset(make_buffer(device.body, result.outputs[o],
-                              device.memory_list[static_cast<std::size_t>(kinds[o])]));
+    abi::Memory* const memory = device.memory_list[static_cast<std::size_t>(kinds[o])];
+    if (tokens[o] != 0) {
+      MILLRACE_TRY(abi::Buffer* const token, make_token(device.body, memory, result.done));
+      made[o].reset(token);
+    } else {
+      made[o].reset(make_buffer(device.body, result.outputs[next++], memory));
+    }
   }
   if (a.device_complete_events != nullptr) a.device_complete_events[0] = make_event(result.done);
   for (std::size_t o = 0; o < made.size(); ++o) a.output_lists[0][o] = made[o].release();
+  return {};
 }
 
 Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecuteArgs& a) {
@@ -143,8 +163,8 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
   MILLRACE_TRY(abi::Device* const device, find_device(loaded, a));
   abi::Buffer* const* const given = a.num_args == 0 ? nullptr : a.argument_lists[0];
   MILLRACE_TRY(const PooledArray<devices::Buffer> arguments,
-               read_arguments(executable, given, a.num_args));
-  MILLRACE_TRY(const PooledArray<int> kept, read_options(executable, a.options));
+               read_arguments(*loaded.program, given, a.num_args));
+  MILLRACE_TRY(const PooledArray<int> kept, read_options(*loaded.program, a.options));
   const devices::DeviceId id = device->id();
   const std::span<const devices::Buffer> inputs(arguments.span());
   const devices::LaunchArguments call{
@@ -162,8 +182,7 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
     results[0].done.cell()->watch(new LaunchEnd(Ref<ClientBody>::share(&body), device->launches));
   }
   MILLRACE_TRY_STATUS(launched);
-  give_outputs(loaded, *device, results[0], a);
-  return {};
+  return give_outputs(loaded, *device, results[0], a);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ Result<int> memory_kind(std::span<const ir::NamedAttribute> attributes, const st
                   "': there are device, pinned_host and unpinned_host");
 }
 
+char is_token(ir::Type type) { return type.kind() == ir::TypeKind::kToken ? 1 : 0; }
+
 Status check_layout(std::span<const ir::NamedAttribute> attributes, const std::string& what) {
   const std::string_view mode = text_of(attributes, "mhlo.layout_mode");
   if (mode.empty() || mode == "default" || mode == "auto") return {};
@@ -53,12 +55,14 @@ Result<ProgramFacts> read_program_facts(std::string_view code) {
     MILLRACE_TRY_STATUS(check_layout(main->arg_attributes(i), what));
     MILLRACE_TRY(const int kind, memory_kind(main->arg_attributes(i), what));
     facts.argument_kinds.push_back(kind);
+    facts.argument_is_token.push_back(is_token(main->inputs()[static_cast<std::size_t>(i)]));
   }
   for (int i = 0; i < static_cast<int>(main->results().size()); ++i) {
     const std::string what = "result " + std::to_string(i) + " of " + facts.name;
     MILLRACE_TRY_STATUS(check_layout(main->result_attributes(i), what));
     MILLRACE_TRY(const int kind, memory_kind(main->result_attributes(i), what));
     facts.result_kinds.push_back(kind);
+    facts.result_is_token.push_back(is_token(main->results()[static_cast<std::size_t>(i)]));
   }
   return facts;
 }

@@ -13,6 +13,8 @@ struct ProgramFacts {
   std::string name;  // of the module: "jit_step"
   // Per argument and result: an index into kMemoryKinds (client.h).
   std::vector<int> argument_kinds, result_kinds;
+  // Those that are tokens, which order calls and have no bytes: the CPU client does not see them.
+  std::vector<char> argument_is_token, result_is_token;
 };
 
 // Errors: those of reading StableHLO; kInvalidArgument for a memory that no device has,

@@ -21,6 +21,29 @@ Result<HostBufferSemantics> read_semantics(int given) {
   return static_cast<HostBufferSemantics>(given);
 }
 
+// An element of less than a byte: the host leaves the bits above it open, the device does not.
+bool has_spare_bits(devices::DType type) {
+  return type != devices::DType::kI1 && devices::bit_width(type) < 8;
+}
+
+Result<devices::PutResult> put_narrow(const ClientBody& body, const devices::HostView& view,
+                                      devices::DeviceId device) {
+  MILLRACE_TRY_STATUS(devices::check(view));
+  MILLRACE_TRY(devices::Client::PutMemory memory, body.cpu().put_memory(device)(view.shape));
+  const std::span<std::byte> bytes = memory.array.mutable_bytes();
+  devices::copy_dense(view, bytes.data());
+  const int spare = 8 - devices::bit_width(view.shape.dtype());
+  const bool is_signed = devices::is_signed_integer(view.shape.dtype());
+  for (std::byte& byte : bytes) {
+    const auto up = static_cast<std::uint8_t>(std::to_integer<unsigned>(byte) << spare);
+    byte = is_signed ? static_cast<std::byte>(static_cast<std::int8_t>(up) >> spare)
+                     : static_cast<std::byte>(up >> spare);
+  }
+  return body.cpu().put(
+      {.data = bytes.data(), .shape = view.shape, .owner = memory.array.owner()},
+      memory.semantics, device, -1);
+}
+
 Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
   MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
   MILLRACE_TRY(const HostBufferSemantics semantics, read_semantics(a.host_buffer_semantics));
@@ -32,7 +55,11 @@ Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
   const std::size_t strides = shape.rank() == 0 ? 0 : a.num_byte_strides;
   const devices::HostView view{
       .data = a.data, .shape = shape, .byte_strides = {a.byte_strides, strides}};
-  MILLRACE_TRY(devices::PutResult put, body.cpu().put(view, semantics, memory->device->id(), -1));
+  MILLRACE_TRY(devices::PutResult put,
+               has_spare_bits(shape.dtype())
+                   ? put_narrow(body, view, memory->device->id())
+                   : body.cpu().put(view, semantics, memory->device->id(), -1));
+  if (!put.source_released.valid()) put.source_released = make_ready();
   std::unique_ptr<abi::Buffer> buffer(
       make_buffer(memory->device->body, std::move(put.buffer), memory));
   a.done_with_host_buffer = make_event(std::move(put.source_released));
@@ -57,6 +84,10 @@ Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) 
   MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
   MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
   MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
+  if (has_spare_bits(shape.dtype())) {
+    return fail(ErrorCode::kUnimplemented, "a view of " + shape.to_string() +
+                                               ", whose elements are less than a byte: put it");
+  }
   // The bytes must be used where they are.
   if (reinterpret_cast<std::uintptr_t>(a.device_buffer_ptr) % devices::kInputAlignment != 0) {
     return fail(ErrorCode::kInvalidArgument,
