@@ -163,6 +163,7 @@ void add_buffers(abi::Api& api) {
   add<&abi::BufferReadyEventArgs::event, "event">(api, [](abi::BufferReadyEventArgs& a) -> Status {
     MILLRACE_GIVEN(buffer, buffer);
     Future<void> ready = buffer.token.valid() ? buffer.token : buffer.array.ready();
+    ready.ignore();
     if (ready.ready() && buffer.array.removed()) return deleted_error(buffer, "the ready event");
     a.event = make_event(std::move(ready));
     return {};

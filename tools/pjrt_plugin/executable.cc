@@ -28,7 +28,8 @@ LoadedExecutable::LoadedExecutable(std::shared_ptr<const pjrt_plugin::CompiledPr
 namespace millrace::pjrt_plugin {
 namespace {
 
-// Before the bytes of the CPU client: its own words, and the options by which it was compiled.
+// Before the bytes of the CPU client: how many bytes there are of the options by which it was
+// compiled, and of all that follows.
 constexpr std::string_view kMagic = "millrace executable 1 ";
 
 struct Serialized {
@@ -36,13 +37,16 @@ struct Serialized {
 };
 
 Result<Serialized> parse(std::string_view bytes) {
-  std::size_t size = 0;
-  if (bytes.starts_with(kMagic)) {
-    const std::string_view rest = bytes.substr(kMagic.size());
-    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    const std::string_view words = rest.substr(static_cast<std::size_t>(end - rest.data()));
-    if (problem == std::errc() && !words.empty() && words[0] == '\n' && words.size() - 1 >= size)
-      return Serialized{words.substr(1, size), words.substr(1 + size)};
+  const std::size_t line = bytes.find('\n');
+  if (bytes.starts_with(kMagic) && line != std::string_view::npos) {
+    const char* const end = bytes.data() + line;
+    std::size_t options = 0, all = 0;
+    const auto first = std::from_chars(bytes.data() + kMagic.size(), end, options);
+    const bool goes_on = first.ec == std::errc() && first.ptr != end && *first.ptr == ' ';
+    const auto second = std::from_chars(goes_on ? first.ptr + 1 : end, end, all);
+    const std::string_view body = bytes.substr(line + 1);
+    if (second.ec == std::errc() && second.ptr == end && all == body.size() && options <= all)
+      return Serialized{body.substr(0, options), body.substr(options)};
   }
   return fail(
       ErrorCode::kInvalidArgument,
@@ -141,8 +145,8 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody&
 
 Result<std::string> CompiledProgram::serialize() const {
   MILLRACE_TRY(const std::string bytes, executable_.body()->serialize());
-  return std::string(kMagic) + std::to_string(written_options_.size()) + "\n" + written_options_ +
-         bytes;
+  return std::string(kMagic) + std::to_string(written_options_.size()) + " " +
+         std::to_string(written_options_.size() + bytes.size()) + "\n" + written_options_ + bytes;
 }
 
 }  // namespace millrace::pjrt_plugin
