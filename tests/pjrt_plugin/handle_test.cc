@@ -1,5 +1,7 @@
 // What callers hold pointers to: null, foreign and destroyed ones; and who outlives whom.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/pjrt_plugin/plugin_fixture.h"
 
@@ -94,6 +96,61 @@ TEST_F(HandleTest, AMemoryKeepsItsCallersDataAndEndsItWithTheClient) {
   EXPECT_EQ(ended, 1);
   destroy(std::exchange(client_, nullptr));
   EXPECT_EQ(ended, 2);
+}
+
+// PP-8: destroying what has no threads there waits for none.
+TEST_F(HandleTest, AForkedChildMayDestroyAllThatItSees) {
+  const std::vector<float> values = {1, 2, 3, 4};
+  abi::Buffer* const x = put(values);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(20);
+    destroy(std::exchange(client_, nullptr));
+    destroy(x);
+    ::_exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(fetched(x), values);
+  destroy(x);
+}
+
+// PP-4
+TEST_F(HandleTest, AClientWithWorkUnderWayEndsWithIt) {
+  abi::LoadedExecutable* const executable = compiled(R"(
+module @long {
+  func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+    %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+        : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    return %0 : tensor<256x256xf32>
+  }
+}
+)");
+  const std::vector<float> zeros(256 * 256);
+  abi::ClientBufferFromHostBufferArgs args = put_args(zeros);
+  dims_ = {256, 256};
+  args.dims = dims_.data();
+  args.num_dims = 2;
+  must(args);
+  destroy(args.done_with_host_buffer);
+  abi::Buffer* x = args.buffer;
+  for (int i = 0; i < 20; ++i) {
+    const Launch made = launch(executable, {x});
+    ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+    destroy(made.done);
+    destroy(std::exchange(x, made.outputs[0]));
+  }
+  destroy(executable);
+  destroy(std::exchange(client_, nullptr));
+  abi::BufferReadyEventArgs ready{{}, x};
+  must(ready);
+  abi::EventIsReadyArgs is_ready{{}, ready.event};
+  must(is_ready);
+  EXPECT_TRUE(is_ready.is_ready);
+  destroy(ready.event);
+  destroy(x);
 }
 
 TEST_F(HandleTest, AnErrorHasATableOfItsOwn) {

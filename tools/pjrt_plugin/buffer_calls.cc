@@ -76,7 +76,8 @@ void add_facts(abi::Api& api) {
 
 Result<abi::Buffer*> make_token(ClientBody& body, abi::Memory* memory, Future<void> done) {
   static constexpr std::byte kNothing{};
-  const devices::HostView empty{.data = &kNothing, .shape = devices::Shape(devices::DType::kI1, {0})};
+  const devices::HostView empty{.data = &kNothing,
+                                .shape = devices::Shape(devices::DType::kI1, {0})};
   MILLRACE_TRY(devices::PutResult put,
                body.cpu().put(empty, devices::HostBufferSemantics::kImmutableOnlyDuringCall,
                               memory->device->id(), -1));

@@ -1,5 +1,7 @@
 #include "millrace/tools/pjrt_plugin/client.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -30,7 +32,9 @@ constexpr Duration kInlineTime = std::chrono::microseconds(20);
 }  // namespace
 
 ClientBody::ClientBody(const CreateOptions& options)
-    : parts_(std::make_unique<Parts>()), topology_(options.platform_name, options.devices) {
+    : process_(::getpid()),
+      parts_(std::make_unique<Parts>()),
+      topology_(options.platform_name, options.devices) {
   const int threads = options.threads != 0 ? options.threads : usable_cores();
   parts_->threads = make_executor(default_compute_backend(), threads, "millrace-work");
   devices::cpu::CpuClientOptions made{.inline_time = kInlineTime,
@@ -49,6 +53,10 @@ ClientBody::ClientBody(const CreateOptions& options)
 
 // The last holder may be a thread of the client, or part of a launch that is about to end.
 ClientBody::~ClientBody() {
+  if (is_forked()) {
+    static_cast<void>(parts_.release());
+    return;
+  }
   Future<void> closed = parts_->cpu->close();
   if (!parts_->threads->on_own_thread() && closed.ready()) return;
   std::move(closed).then(callbacks(), [parts = std::move(parts_)](const Result<void>&) {}).ignore();
@@ -59,7 +67,10 @@ Status ClientBody::check(const abi::Device& device) const {
   return fail(ErrorCode::kInvalidArgument, device.description.text + " belongs to another client");
 }
 
+bool ClientBody::is_forked() const { return ::getpid() != process_; }
+
 void ClientBody::close() {
+  if (is_forked()) return;
   const Future<void> closed = parts_->cpu->close();
   if (!parts_->threads->on_own_thread()) static_cast<void>(wait_blocking(closed));
 }

@@ -2,6 +2,8 @@
 // are does not change after creation, so questions about them take no lock and wait for nothing.
 //  - PP-3 a client that is destroyed lives on while buffers, executables and launches of it do;
 //    its devices and memories with it.
+//  - PP-8 a child that the process has forked has none of its threads: what was made before is left
+//    there as it is.
 //  - PP-4 destroying a client waits for the launches and copies that it has begun, and for no
 //    callback.
 // Read next: buffer.h, executable.h.
@@ -94,11 +96,14 @@ class ClientBody final : public RefCounted {
   void close();
 
  private:
+  bool is_forked() const;
+
   struct Parts {
     std::unique_ptr<PoolExecutor> threads;
     std::unique_ptr<devices::cpu::CpuClient> cpu;
   };
 
+  const int process_;  // that has the threads
   std::unique_ptr<Parts> parts_;
   abi::TopologyDescription topology_;
   std::vector<std::unique_ptr<abi::Device>> devices_;

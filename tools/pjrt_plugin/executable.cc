@@ -71,8 +71,7 @@ void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts
 }
 
 void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape> shapes,
-                 std::vector<std::unique_ptr<abi::Layout>>& own,
-                 std::vector<abi::Layout*>& list) {
+                 std::vector<std::unique_ptr<abi::Layout>>& own, std::vector<abi::Layout*>& list) {
   std::size_t next = 0;
   for (const char is_token : tokens) {
     own.push_back(std::make_unique<abi::Layout>(is_token != 0 ? 0 : shapes[next++].rank()));
@@ -88,8 +87,9 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
     : body_(Ref<ClientBody>::share(&body)),
       executable_(std::move(executable)),
       facts_(std::move(facts)),
-      has_tokens_((std::ranges::find(facts_.argument_is_token, 1) != facts_.argument_is_token.end()) ||
-                  (std::ranges::find(facts_.result_is_token, 1) != facts_.result_is_token.end())),
+      has_tokens_(
+          (std::ranges::find(facts_.argument_is_token, 1) != facts_.argument_is_token.end()) ||
+          (std::ranges::find(facts_.result_is_token, 1) != facts_.result_is_token.end())),
       options_(std::move(options)),
       written_options_(std::move(written_options)),
       fingerprint_(fingerprint_of(body, code, written_options_)),

@@ -138,7 +138,7 @@ Result<PooledArray<int>> read_options(const CompiledProgram& program,
 }
 
 Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device,
-                  const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a) {
+                    const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a) {
   const std::vector<int>& kinds = loaded.program->facts().result_kinds;
   const std::vector<char>& tokens = loaded.program->facts().result_is_token;
   PooledArray<std::unique_ptr<abi::Buffer>> made(kinds.size());

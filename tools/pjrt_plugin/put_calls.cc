@@ -39,9 +39,8 @@ Result<devices::PutResult> put_narrow(const ClientBody& body, const devices::Hos
     byte = is_signed ? static_cast<std::byte>(static_cast<std::int8_t>(up) >> spare)
                      : static_cast<std::byte>(up >> spare);
   }
-  return body.cpu().put(
-      {.data = bytes.data(), .shape = view.shape, .owner = memory.array.owner()},
-      memory.semantics, device, -1);
+  return body.cpu().put({.data = bytes.data(), .shape = view.shape, .owner = memory.array.owner()},
+                        memory.semantics, device, -1);
 }
 
 Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
@@ -85,8 +84,8 @@ Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) 
   MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
   MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
   if (has_spare_bits(shape.dtype())) {
-    return fail(ErrorCode::kUnimplemented, "a view of " + shape.to_string() +
-                                               ", whose elements are less than a byte: put it");
+    return fail(ErrorCode::kUnimplemented,
+                "a view of " + shape.to_string() + ", whose elements are less than a byte: put it");
   }
   // The bytes must be used where they are.
   if (reinterpret_cast<std::uintptr_t>(a.device_buffer_ptr) % devices::kInputAlignment != 0) {
