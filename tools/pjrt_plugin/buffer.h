@@ -18,17 +18,20 @@ namespace millrace::devices::pjrt::abi {
 // Thread-safety: thread-safe.
 struct Buffer final : pjrt_plugin::Handle<Buffer>, Pooled {
   Buffer(Ref<pjrt_plugin::ClientBody> of, devices::Buffer bytes, Memory* where,
-         Future<void> token_comes = {})
+         Future<void> token_comes = {}, bool is_late = false)
       : body(std::move(of)),
         array(std::move(bytes)),
         memory(where),
-        token(std::move(token_comes)) {}
+        token(std::move(token_comes)),
+        late(is_late) {}
 
   const Ref<pjrt_plugin::ClientBody> body;
   const devices::Buffer array;
   Memory* const memory;
   // Of a token, which stands for the end of a launch; its array is empty. Of others there is none.
   const Future<void> token;
+  // Its bytes wait for what a caller has yet to bring.
+  const bool late;
   BufferType type() const {
     return token.valid() ? BufferType::kToken : to_buffer_type(array.shape().dtype());
   }
@@ -49,12 +52,18 @@ struct Buffer final : pjrt_plugin::Handle<Buffer>, Pooled {
 namespace millrace::pjrt_plugin {
 
 // The caller's, who destroys it.
-inline abi::Buffer* make_buffer(ClientBody& body, devices::Buffer array, abi::Memory* memory) {
-  return new abi::Buffer(Ref<ClientBody>::share(&body), std::move(array), memory);
+inline abi::Buffer* make_buffer(ClientBody& body, devices::Buffer array, abi::Memory* memory,
+                                bool late = false) {
+  return new abi::Buffer(Ref<ClientBody>::share(&body), std::move(array), memory, {}, late);
 }
 
 // A token that comes with done.
 Result<abi::Buffer*> make_token(ClientBody& body, abi::Memory* memory, Future<void> done);
+
+// An element of less than a byte: the host leaves the bits above it open, the device does not.
+bool has_spare_bits(devices::DType type);
+// Gives these bits the device's values: those of the sign, or 0.
+void set_spare_bits(devices::DType type, std::span<std::byte> bytes);
 
 // The shape that a caller describes. kInvalidArgument for dimensions that are none,
 // kUnimplemented for element types and ranks that arrays here cannot have.
@@ -71,5 +80,6 @@ void add_buffers(abi::Api& api);
 void add_external_references(abi::Api& api);
 void add_puts(abi::Api& api);
 void add_fetches(abi::Api& api);
+void add_transfers(abi::Api& api);
 
 }  // namespace millrace::pjrt_plugin

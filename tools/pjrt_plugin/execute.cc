@@ -3,7 +3,8 @@
 // threads.
 //  - PP-6 a launch that is refused has donated nothing and written no handle.
 //  - PP-7 a caller that is LaunchLimit::kMost launches ahead of a device waits; a thread of the
-//    client's own never does, because what it waits for may need it.
+//    client's own never does, because what it waits for may need it, nor does a launch whose
+//    arguments wait for what a caller has yet to bring.
 // Read next: executable.h, devices/cpu/execution.h.
 #include <algorithm>
 #include <array>
@@ -112,6 +113,13 @@ Status check_donations(const devices::Executable& executable,
   return {};
 }
 
+// Whether one of them has bytes that a caller has yet to bring.
+bool waits_for_caller(std::span<abi::Buffer* const> arguments) {
+  return std::ranges::any_of(arguments, [](const abi::Buffer* argument) {
+    return argument->late && !argument->array.ready().ready();
+  });
+}
+
 // What the caller says besides. Send and receive are no part of a program on one device.
 Result<PooledArray<int>> read_options(const CompiledProgram& program,
                                       const abi::ExecuteOptions* given) {
@@ -137,7 +145,7 @@ Result<PooledArray<int>> read_options(const CompiledProgram& program,
   return kept;
 }
 
-Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device,
+Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device, bool late,
                     const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a) {
   const std::vector<int>& kinds = loaded.program->facts().result_kinds;
   const std::vector<char>& tokens = loaded.program->facts().result_is_token;
@@ -149,7 +157,7 @@ Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device,
       MILLRACE_TRY(abi::Buffer* const token, make_token(device.body, memory, result.done));
       made[o].reset(token);
     } else {
-      made[o].reset(make_buffer(device.body, result.outputs[next++], memory));
+      made[o].reset(make_buffer(device.body, result.outputs[next++], memory, late));
     }
   }
   if (a.device_complete_events != nullptr) a.device_complete_events[0] = make_event(result.done);
@@ -173,16 +181,19 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
       std::ranges::find(executable.donated_inputs(), true) != executable.donated_inputs().end();
   if (donates_any && a.num_args > 1) MILLRACE_TRY_STATUS(check_donations(executable, call));
   ClientBody& body = device->body;
-  device->launches.begin(!body.on_own_thread());
+  const bool late = waits_for_caller({given, a.num_args});
+  if (!late) device->launches.begin(!body.on_own_thread());
   std::array<devices::LaunchResult, 1> results;
   const Status launched = executable.body()->launch(call, results);
-  if (!launched || results[0].done.ready()) {
+  if (late) {
+    // It takes no place of those that the device will end by itself.
+  } else if (!launched || results[0].done.ready()) {
     device->launches.end();
   } else {
     results[0].done.cell()->watch(new LaunchEnd(Ref<ClientBody>::share(&body), device->launches));
   }
   MILLRACE_TRY_STATUS(launched);
-  return give_outputs(loaded, *device, results[0], a);
+  return give_outputs(loaded, *device, late, results[0], a);
 }
 
 }  // namespace

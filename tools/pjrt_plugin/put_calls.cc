@@ -21,24 +21,13 @@ Result<HostBufferSemantics> read_semantics(int given) {
   return static_cast<HostBufferSemantics>(given);
 }
 
-// An element of less than a byte: the host leaves the bits above it open, the device does not.
-bool has_spare_bits(devices::DType type) {
-  return type != devices::DType::kI1 && devices::bit_width(type) < 8;
-}
-
 Result<devices::PutResult> put_narrow(const ClientBody& body, const devices::HostView& view,
                                       devices::DeviceId device) {
   MILLRACE_TRY_STATUS(devices::check(view));
   MILLRACE_TRY(devices::Client::PutMemory memory, body.cpu().put_memory(device)(view.shape));
   const std::span<std::byte> bytes = memory.array.mutable_bytes();
   devices::copy_dense(view, bytes.data());
-  const int spare = 8 - devices::bit_width(view.shape.dtype());
-  const bool is_signed = devices::is_signed_integer(view.shape.dtype());
-  for (std::byte& byte : bytes) {
-    const auto up = static_cast<std::uint8_t>(std::to_integer<unsigned>(byte) << spare);
-    byte = is_signed ? static_cast<std::byte>(static_cast<std::int8_t>(up) >> spare)
-                     : static_cast<std::byte>(up >> spare);
-  }
+  set_spare_bits(view.shape.dtype(), bytes);
   return body.cpu().put({.data = bytes.data(), .shape = view.shape, .owner = memory.array.owner()},
                         memory.semantics, device, -1);
 }
@@ -121,6 +110,20 @@ Status make_uninitialised(const ClientBody& body, abi::ClientCreateUninitialized
 }
 
 }  // namespace
+
+bool has_spare_bits(devices::DType type) {
+  return type != devices::DType::kI1 && devices::bit_width(type) < 8;
+}
+
+void set_spare_bits(devices::DType type, std::span<std::byte> bytes) {
+  const int spare = 8 - devices::bit_width(type);
+  const bool is_signed = devices::is_signed_integer(type);
+  for (std::byte& byte : bytes) {
+    const auto up = static_cast<std::uint8_t>(std::to_integer<unsigned>(byte) << spare);
+    byte = is_signed ? static_cast<std::byte>(static_cast<std::int8_t>(up) >> spare)
+                     : static_cast<std::byte>(up >> spare);
+  }
+}
 
 void add_puts(abi::Api& api) {
   add<&abi::ClientBufferFromHostBufferArgs::buffer, "buffer">(

@@ -43,6 +43,7 @@ abi::Api make_api() {
   add_external_references(api);
   add_puts(api);
   add_fetches(api);
+  add_transfers(api);
   add_compilation(api);
   add_executables(api);
   add_loaded_executables(api);
