@@ -25,6 +25,9 @@ namespace {
 
 using devices::PooledArray;
 
+// Of a launch: its caller makes and destroys it.
+struct ExecuteContext final : Handle<ExecuteContext> {};
+
 // Ends a launch's place in its device's limit.
 class LaunchEnd final : public Waiter, public Pooled {
  public:
@@ -199,6 +202,17 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
 }  // namespace
 
 void add_execution(abi::Api& api) {
+  // A context carries what extensions put there, of which there are none so far.
+  add<&abi::ExecuteContextCreateArgs::context, "context">(
+      api, [](abi::ExecuteContextCreateArgs& a) { a.context = new ExecuteContext; });
+  add<&abi::ExecuteContextDestroyArgs::context, "context">(
+      api, [](abi::ExecuteContextDestroyArgs& a) -> Status {
+        auto* const context = static_cast<ExecuteContext*>(a.context);
+        MILLRACE_TRY_STATUS(given(a, context, "context"));
+        delete context;
+        return {};
+      });
+
   add<&abi::LoadedExecutableExecuteArgs::device_complete_events, "device_complete_events">(
       api, [](abi::LoadedExecutableExecuteArgs& a) -> Status {
         MILLRACE_GIVEN(executable, executable);

@@ -85,6 +85,19 @@ void implement(Api& api, F /*function*/) {
   });
 }
 
+// The same for a function that takes a pointer and needs all of its structure; it may give nothing.
+template <auto kRefuse, class F, class R, class A>
+void implement_whole(Api& api, F /*function*/, R (*)(A*)) {
+  api.set([](A* args) -> Error* {
+    const std::size_t given = args == nullptr ? 0 : args->struct_size;
+    if (given < Call<A>::kSize)
+      return kRefuse(to_string(Call<A>::kSlot), given, Call<A>::kSize, "its end");
+    if constexpr (!std::is_void_v<R>) return F()(args);
+    F()(args);
+    return nullptr;
+  });
+}
+
 // The same as a function of an extension, which has that name.
 template <auto kLast, FieldName kName, FieldName kCall, auto kRefuse, class F>
 Function<typename StructureOf<kLast>::type> extension_function(F /*function*/) {
