@@ -26,7 +26,7 @@ class LateArray {
 
   const Buffer& buffer() const { return buffer_; }
   bool is_open() const { return static_cast<bool>(array_); }
-  // Of an open one: unwritten at first.
+  // For an open one: unwritten at first.
   std::span<std::byte> bytes() const { return {block_->data(), block_->size()}; }
   // The bytes are final. For an open one, as is fail().
   void write() { CpuArray::write(std::move(array_), std::move(block_)); }

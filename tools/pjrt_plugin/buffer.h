@@ -28,7 +28,7 @@ struct Buffer final : pjrt_plugin::Handle<Buffer>, Pooled {
   const Ref<pjrt_plugin::ClientBody> body;
   const devices::Buffer array;
   Memory* const memory;
-  // Of a token, which stands for the end of a launch; its array is empty. Of others there is none.
+  // A token has it: it stands for the end of a launch, and its array is empty. Others have none.
   const Future<void> token;
   // Its bytes wait for what a caller has yet to bring.
   const bool late;

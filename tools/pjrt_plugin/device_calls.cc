@@ -4,7 +4,7 @@
 
 namespace millrace::devices::pjrt::abi {
 
-// There are none, so nobody owns anything.
+// There are none, so this owns nothing.
 struct DeviceAttributes {};
 
 }  // namespace millrace::devices::pjrt::abi

@@ -16,7 +16,7 @@ namespace abi = devices::pjrt::abi;
 
 // The caller's, who destroys it.
 abi::Error* make_error(const Error& error);
-// Of a caller's structure that ends too early (PA-1).
+// For a caller's structure that ends too early (PA-1).
 abi::Error* refuse(std::string_view call, std::size_t given, std::size_t needed, const char* field);
 // An error that a caller brings: its code and text.
 Error from_caller(int code, const char* message, std::size_t size);

@@ -134,7 +134,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody&
                devices::cpu::SerializedProgram::parse(parts.executable));
   MILLRACE_TRY(ProgramFacts facts, read_program_facts(read.code));
   const auto program = devices::Program::from_text(std::string(read.code), facts.name);
-  // Of another build or processor: what it has measured does not hold here.
+  // What another build or processor has measured does not hold here.
   Result<devices::Executable> executable = body.cpu().load_compiled(parts.executable, program, how);
   if (!executable && executable.error().code() == ErrorCode::kDataLoss)
     executable = body.cpu().compile(program, how);

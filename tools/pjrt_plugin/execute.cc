@@ -25,7 +25,7 @@ namespace {
 
 using devices::PooledArray;
 
-// Of a launch: its caller makes and destroys it.
+// What a launch may be given: its caller makes and destroys it.
 struct ExecuteContext final : Handle<ExecuteContext> {};
 
 // Ends a launch's place in its device's limit.

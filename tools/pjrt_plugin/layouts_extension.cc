@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto kDestroy = &abi::LayoutDestroyArgs::layout;
 
-// As the ABI has it, which forgets that the list is not the caller's.
+// As the ABI has it, although the list is not the caller's to write.
 abi::Layout** list(const std::vector<abi::Layout*>& layouts) {
   return const_cast<abi::Layout**>(layouts.data());
 }

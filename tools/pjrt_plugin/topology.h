@@ -32,7 +32,7 @@ struct TopologyDescription final : pjrt_plugin::Handle<TopologyDescription> {
 
 namespace millrace::pjrt_plugin {
 
-// Of every client and topology.
+// Every client and topology has this one.
 std::string_view platform_version();
 // What this plugin is, for those who write programs for it.
 const NamedValues& plugin_attributes();
