@@ -118,15 +118,21 @@ Result<devices::Shape> read_shape(abi::BufferType type, const std::int64_t* dims
 
 Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& shape) {
   if (layout == nullptr) return {};
-  const auto rank = static_cast<std::size_t>(shape.rank());
   const abi::TiledLayout& tiled = layout->tiled;
-  bool is_row_major = layout->type == abi::LayoutType::kTiled && tiled.num_tiles == 0 &&
-                      tiled.minor_to_major_size == rank;
-  for (std::size_t i = 0; is_row_major && i < rank; ++i)
-    is_row_major = tiled.minor_to_major[i] == static_cast<std::int64_t>(rank - 1 - i);
-  if (is_row_major) return {};
-  return fail(ErrorCode::kUnimplemented, "the layout for " + shape.to_string() +
-                                             " is not row-major: this device has no other");
+  std::string wanted = "by strides";
+  if (layout->type == abi::LayoutType::kTiled) {
+    devices::DeviceLayout given;
+    if (tiled.minor_to_major != nullptr) {
+      given.minor_to_major.assign(tiled.minor_to_major,
+                                  tiled.minor_to_major + tiled.minor_to_major_size);
+    }
+    MILLRACE_TRY_STATUS(given.check(shape.rank()));
+    const bool is_row_major = given == devices::DeviceLayout::row_major(shape.rank());
+    if (is_row_major && tiled.num_tiles == 0) return {};
+    wanted = given.to_text() + (tiled.num_tiles == 0 ? "" : " with tiles");
+  }
+  return fail(ErrorCode::kUnimplemented, shape.to_string() + " cannot be in the layout " + wanted +
+                                             ": the backend 'cpu' keeps arrays row-major");
 }
 
 Result<abi::Memory*> target_memory(const ClientBody& body, abi::Memory* memory,

@@ -7,6 +7,8 @@
 #include "millrace/devices/cache/sha256.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/pjrt/layout.h"
+#include "millrace/devices/stablehlo/ir/print.h"
+#include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/pjrt_plugin/compile_options.h"
 
 namespace millrace::devices::pjrt::abi {
@@ -83,7 +85,7 @@ void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape
 
 CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
                                  ProgramFacts facts, devices::CompileOptions options,
-                                 std::string written_options, std::string_view code)
+                                 std::string written_options, const devices::Program& source)
     : body_(Ref<ClientBody>::share(&body)),
       executable_(std::move(executable)),
       facts_(std::move(facts)),
@@ -92,7 +94,8 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
           (std::ranges::find(facts_.result_is_token, 1) != facts_.result_is_token.end())),
       options_(std::move(options)),
       written_options_(std::move(written_options)),
-      fingerprint_(fingerprint_of(body, code, written_options_)),
+      source_(source),
+      fingerprint_(fingerprint_of(body, source_.code(), written_options_)),
       cost_(executable_.body()->cost_analysis()),
       written_cost_(cost_.value_or(devices::Attributes())) {
   std::size_t next = 0;
@@ -120,8 +123,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBo
   const auto program = devices::Program::from_text(std::move(code), facts.name);
   MILLRACE_TRY(devices::Executable executable, body.cpu().compile(program, how));
   return std::make_shared<const CompiledProgram>(body, std::move(executable), std::move(facts),
-                                                 std::move(how), std::string(options),
-                                                 program.code());
+                                                 std::move(how), std::string(options), program);
 }
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody& body,
@@ -140,7 +142,16 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody&
     executable = body.cpu().compile(program, how);
   if (!executable) return std::unexpected(executable.error());
   return std::make_shared<const CompiledProgram>(body, *std::move(executable), std::move(facts),
-                                                 std::move(how), std::string(by), program.code());
+                                                 std::move(how), std::string(by), program);
+}
+
+Result<std::string_view> CompiledProgram::text() const {
+  MutexLock lock(mutex_);
+  if (text_.empty()) {
+    MILLRACE_TRY(const auto module, devices::stablehlo::read_program(source_.code()));
+    text_ = devices::stablehlo::ir::print(module);
+  }
+  return std::string_view(text_);
 }
 
 Result<std::string> CompiledProgram::serialize() const {

@@ -28,7 +28,7 @@ class CompiledProgram {
   // By the functions above.
   CompiledProgram(ClientBody& body, devices::Executable executable, ProgramFacts facts,
                   devices::CompileOptions options, std::string written_options,
-                  std::string_view code);
+                  const devices::Program& source);
 
   ClientBody& body() const { return *body_; }
   const devices::Executable& executable() const { return executable_; }
@@ -40,6 +40,8 @@ class CompiledProgram {
   // What one execution costs; an error where it is not known.
   const Result<devices::Attributes>& cost() const { return cost_; }
   const NamedValues& written_cost() const { return written_cost_; }
+  // The program as StableHLO text, as it came: kernels are no language.
+  Result<std::string_view> text() const;
   // kInternal where the backend cannot.
   Result<std::string> serialize() const;
 
@@ -66,11 +68,14 @@ class CompiledProgram {
   const bool has_tokens_;
   const devices::CompileOptions options_;
   const std::string written_options_;
+  const devices::Program source_;
   const std::string fingerprint_;
   const Result<devices::Attributes> cost_;
   const NamedValues written_cost_;
   Reported reported_;
   Layouts layouts_;
+  mutable Mutex mutex_;
+  mutable std::string text_ MILLRACE_GUARDED_BY(mutex_);  // empty until it is asked for; it stays
 };
 
 }  // namespace millrace::pjrt_plugin

@@ -94,7 +94,33 @@ void add_counts(abi::Api& api) {
       });
 }
 
+// Without a place for the text, its size is asked for.
+Status give_text(std::string_view text, abi::Program& program) {
+  static constexpr std::string_view kFormat = "mlir";
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  if (program.code != nullptr) {
+    if (program.code_size < text.size()) {
+      return fail(ErrorCode::kInvalidArgument, "the program has " + std::to_string(text.size()) +
+                                                   " bytes, the place " +
+                                                   std::to_string(program.code_size));
+    }
+    std::ranges::copy(text, program.code);
+  }
+  program.code_size = text.size();
+  return {};
+}
+
 void add_outputs(abi::Api& api) {
+  add<&abi::ExecutableOptimizedProgramArgs::program, "program">(
+      api, [](abi::ExecutableOptimizedProgramArgs& a) -> Status {
+        MILLRACE_GIVEN(executable, executable);
+        if (a.program == nullptr || a.program->struct_size < abi::kStructSize<abi::Program>)
+          return fail(ErrorCode::kInvalidArgument, "there is no place for the program");
+        MILLRACE_TRY(const std::string_view text, executable.program->text());
+        return give_text(text, *a.program);
+      });
+
   add<&abi::ExecutableOutputElementTypesArgs::num_output_types, "num_output_types">(
       api, [](abi::ExecutableOutputElementTypesArgs& a) -> Status {
         MILLRACE_GIVEN(executable, executable);

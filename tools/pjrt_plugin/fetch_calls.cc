@@ -20,7 +20,7 @@ Result<std::vector<std::int64_t>> host_order(const abi::MemoryLayout* layout,
   const abi::TiledLayout& tiled = layout->tiled;
   const auto rank = static_cast<std::size_t>(shape.rank());
   if (layout->type != abi::LayoutType::kTiled || tiled.num_tiles != 0 ||
-      tiled.minor_to_major_size != rank) {
+      tiled.minor_to_major_size != rank || tiled.minor_to_major == nullptr) {
     return fail(ErrorCode::kUnimplemented,
                 "the host layout for " + shape.to_string() +
                     " has tiles or strides: an order of its dimensions is possible");

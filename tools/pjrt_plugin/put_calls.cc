@@ -72,16 +72,6 @@ Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) 
   MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
   MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
   MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
-  if (has_spare_bits(shape.dtype())) {
-    return fail(ErrorCode::kUnimplemented,
-                "a view of " + shape.to_string() + ", whose elements are less than a byte: put it");
-  }
-  // The bytes must be used where they are.
-  if (reinterpret_cast<std::uintptr_t>(a.device_buffer_ptr) % devices::kInputAlignment != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a view of " + shape.to_string() + " is not aligned to " +
-                    std::to_string(devices::kInputAlignment) + " bytes: copy it instead");
-  }
   const devices::HostView bytes{.data = a.device_buffer_ptr, .shape = shape};
   MILLRACE_TRY_STATUS(devices::check(bytes));
   devices::HostView owned = bytes;
@@ -89,9 +79,13 @@ Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) 
   owned.owner =
       devices::Owner(a.device_buffer_ptr,
                      ViewEnd{a.on_delete_callback, a.device_buffer_ptr, a.on_delete_callback_arg});
-  MILLRACE_TRY(devices::PutResult put, body.cpu().put(owned, HostBufferSemantics::kMutableZeroCopy,
-                                                      memory->device->id(), -1));
-  put.source_released.ignore();
+  // Bytes that lie badly are copied: at an error here JAX would try what its client cannot do.
+  const devices::DeviceId id = memory->device->id();
+  MILLRACE_TRY(devices::PutResult put,
+               has_spare_bits(shape.dtype())
+                   ? put_narrow(body, owned, id)
+                   : body.cpu().put(owned, HostBufferSemantics::kMutableZeroCopy, id, -1));
+  if (put.source_released.valid()) put.source_released.ignore();
   a.buffer = make_buffer(memory->device->body, std::move(put.buffer), memory);
   return {};
 }
