@@ -72,7 +72,7 @@ class BackendTest(unittest.TestCase):
         done = run('import jax, jax.extend; print(jax.default_backend(), jax.devices(), jax.extend.backend.get_backend().platform_version)',
                    on_plugin())
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.strip(), 'cpu [CpuDevice(id=0)] millrace 0.1')
+        self.assertEqual(done.stdout.strip(), 'cpu [CpuDevice(id=0)] PJRT C API\nmillrace 0.1')
 
     def test_variables_say_how_many_devices(self):
         code = ('import jax, jax.numpy as jnp, numpy as np; d = jax.devices(); x = jax.device_put(jnp.arange(4.), d[-1]);'
