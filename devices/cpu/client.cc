@@ -125,6 +125,16 @@ Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics seman
   return PutResult{std::move(buffer), std::move(released)};
 }
 
+Result<LateArray> CpuClient::make_late(const Shape& shape, DeviceId device) {
+  MILLRACE_TRY(CpuDevice* const target, devices_.find(device));
+  MILLRACE_TRY_STATUS(target->alive());
+  if (devices_.scope.closing()) return std::unexpected(devices_.scope.closed_error());
+  MILLRACE_TRY(Ref<Block> block, target->memory().allocate(shape.size_bytes()));
+  auto array = make_ref<CpuArray>();
+  Buffer buffer(make_ref<CpuBuffer>(*target, shape, array));
+  return LateArray(std::move(buffer), std::move(array), std::move(block));
+}
+
 Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory) {
   MILLRACE_TRY(CpuDevice* const target, devices_.find(device, memory));
   if (&source.body()->client() != this) {

@@ -10,6 +10,7 @@
 
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/devices.h"
+#include "millrace/devices/cpu/late_array.h"
 
 namespace millrace::devices::cpu {
 
@@ -35,6 +36,8 @@ class CpuClient final : public Client {
   PutMemorySource put_memory(DeviceId device) override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override;
+  // An array whose bytes come later, from the caller. The errors of put().
+  Result<LateArray> make_late(const Shape& shape, DeviceId device);
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   std::optional<Duration> busy_time(DeviceId device) const override;

@@ -132,6 +132,12 @@ Result<std::string> CpuExecutable::serialize() const {
       .to_bytes();
 }
 
+Result<Attributes> CpuExecutable::cost_analysis() const {
+  const std::optional<RunCost> cost = compiled_->cost();
+  if (!cost) return ExecutableBody::cost_analysis();
+  return Attributes{{"flops", cost->operations}, {"bytes accessed", cost->bytes}};
+}
+
 void CpuExecutable::drop_free_runs() {
   std::vector<std::unique_ptr<CompiledRun>> runs;
   MutexLock lock(mutex_);

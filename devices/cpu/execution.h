@@ -44,6 +44,8 @@ class CpuExecutable final : public ExecutableBody {
   std::int64_t temporary_bytes() const override;
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override;
+  // "flops" and "bytes accessed", as the plan counts them.
+  Result<Attributes> cost_analysis() const override;
 
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();

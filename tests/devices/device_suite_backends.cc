@@ -1,5 +1,5 @@
-// The backends that take part in the device suite: the CPU device, the simulated one, and every
-// plugin that tests/fetch_plugins has fetched.
+// The backends that take part in the device suite: the CPU device, the simulated one, our plugin,
+// and every one that tests/fetch_plugins has fetched.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -165,15 +165,16 @@ class CpuSuiteClient final : public SuiteClient {
   std::optional<devices::cpu::CpuClient> client_;
 };
 
-// A plugin that tests/fetch_plugins has fetched.
+// A plugin: ours, or one that tests/fetch_plugins has fetched. count_option: how it calls the
+// number of its devices.
 class PjrtSuiteClient final : public SuiteClient {
  public:
-  PjrtSuiteClient(const std::string& path, int devices) {
+  PjrtSuiteClient(const std::string& path, int devices, const std::string& count_option) {
     const devices::pjrt::Plugin* plugin = devices::pjrt::Plugin::load(path).value();
     client_ = devices::pjrt::PjrtClient::create(
                   *plugin, {.completions = completions_.get(),
                             .driver = driver_.get(),
-                            .settings = {{"cpu_device_count", std::int64_t{devices}}}})
+                            .settings = {{count_option, std::int64_t{devices}}}})
                   .value();
   }
   ~PjrtSuiteClient() override {
@@ -263,10 +264,20 @@ std::vector<SuiteBackend> backends() {
        .runs_collectives = false},
       {.name = "Sim",
        .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
-       .compiles_text = false}};
+       .compiles_text = false},
+      {.name = "CpuPlugin",  // the first again, through PJRT
+       .make =
+           [](int n) {
+             return std::make_unique<PjrtSuiteClient>(build_folder() + "/lib/libmillrace_pjrt.so",
+                                                      n, "num_devices");
+           },
+       .runs_collectives = false}};
   for (const auto& [name, path] : plugins_at_hand()) {
     list.push_back({.name = name,
-                    .make = [path](int n) { return std::make_unique<PjrtSuiteClient>(path, n); },
+                    .make =
+                        [path](int n) {
+                          return std::make_unique<PjrtSuiteClient>(path, n, "cpu_device_count");
+                        },
                     .refusal = ErrorCode::kUnknown});  // XLA's; a plugin's code is kept
   }
   return list;

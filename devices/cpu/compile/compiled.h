@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -44,6 +45,13 @@ class CompiledRun {
   virtual Status run(const RunCall& call) = 0;
 };
 
+// What one execution costs, as far as it is counted: arithmetic on elements (a multiply-add is
+// two), and bytes that its steps read and write.
+struct RunCost {
+  double operations = 0;
+  double bytes = 0;
+};
+
 // Output `output` may be given the block of input `input`: it is written after that input's last
 // read.
 struct OutputAlias {
@@ -73,6 +81,8 @@ class Compiled {
   virtual std::span<const OutputAlias> aliases() const = 0;
   virtual std::size_t temporary_bytes() const = 0;  // of one CompiledRun
   virtual Result<std::unique_ptr<CompiledRun>> make_run() const = 0;
+  // nullopt for a program of dynamic shapes. Rounds of a while are counted as none.
+  virtual std::optional<RunCost> cost() const { return std::nullopt; }
   // What was measured to choose between kernels: for the next compilation.
   virtual KernelChoices choices() const { return {}; }
 };

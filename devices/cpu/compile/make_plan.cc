@@ -22,6 +22,22 @@ const ir::Function* entry(const ir::Module& module, std::string_view name) {
   return module.functions().size() == 1 ? &module.functions().front() : nullptr;
 }
 
+// How many inputs or outputs of a plan a value of this type is: a token is none.
+int arrays_of(ir::Type type) {
+  if (type.kind() == ir::TypeKind::kToken) return 0;
+  if (type.kind() != ir::TypeKind::kTuple && type.kind() != ir::TypeKind::kFuture) return 1;
+  int arrays = 0;
+  for (const ir::Type member : type.members()) arrays += arrays_of(member);
+  return arrays;
+}
+
+// The place among the plan's outputs of a result of the function.
+int output_of(const ir::Function& function, std::size_t result) {
+  int output = 0;
+  for (std::size_t i = 0; i < result; ++i) output += arrays_of(function.results()[i]);
+  return output;
+}
+
 // Per input: the output that it is donated to, -1 for any, -2 for not donated.
 Result<std::vector<int>> donors(const ir::Function& function) {
   std::vector<int> list;
@@ -40,15 +56,17 @@ Result<std::vector<int>> donors(const ir::Function& function) {
             function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
       if (output->value < 0 || output->value >= static_cast<std::int64_t>(taken.size()))
         return bad(i, output->value, "there are " + std::to_string(taken.size()) + " results");
-      donor = static_cast<int>(output->value);
-      std::optional<std::size_t>& before = taken[static_cast<std::size_t>(donor)];
-      if (before) return bad(i, donor, "argument " + std::to_string(*before) + " is in its place");
+      std::optional<std::size_t>& before = taken[static_cast<std::size_t>(output->value)];
+      if (before) {
+        return bad(i, output->value, "argument " + std::to_string(*before) + " is in its place");
+      }
       before = i;
+      donor = output_of(function, static_cast<std::size_t>(output->value));
     } else if (const ir::Attribute donated = function.arg_attribute(at, "jax.buffer_donor")) {
       const auto* flag = donated.as<ir::BoolAttr>();
       donor = flag == nullptr || flag->value ? -1 : -2;
     }
-    list.push_back(donor);
+    list.insert(list.end(), static_cast<std::size_t>(arrays_of(function.inputs()[i])), donor);
   }
   return list;
 }
@@ -103,13 +121,25 @@ Result<std::unique_ptr<Plan>> make_plan(const ir::Module& module, const PlanOpti
 
 std::vector<int> donated_arguments(const ir::Function& function) {
   std::vector<int> donated;
+  int input = 0;  // of the plan
   for (int i = 0; i < static_cast<int>(function.inputs().size()); ++i) {
-    if (function.arg_attribute(i, "tf.aliasing_output") ||
-        function.arg_attribute(i, "jax.buffer_donor")) {
-      donated.push_back(i);
+    const bool is_donated = function.arg_attribute(i, "tf.aliasing_output") ||
+                            function.arg_attribute(i, "jax.buffer_donor");
+    for (const int end = input + arrays_of(function.inputs()[static_cast<std::size_t>(i)]);
+         input < end; ++input) {
+      if (is_donated) donated.push_back(input);
     }
   }
   return donated;
+}
+
+std::optional<RunCost> Plan::cost() const {
+  RunCost cost;
+  for (const Step& step : parts_.steps) {
+    cost.operations += step.info.operations;
+    cost.bytes += static_cast<double>(step.info.bytes);
+  }
+  return cost;
 }
 
 std::size_t Plan::peak_bytes() const {

@@ -140,6 +140,7 @@ class Plan final : public Compiled {
   std::size_t temporary_bytes() const override { return parts_.arena_bytes; }
   Result<std::unique_ptr<CompiledRun>> make_run() const override;    // a RunContext
   KernelChoices choices() const override { return parts_.choices; }  // for PlanOptions::chosen
+  std::optional<RunCost> cost() const override;
   // The constants that all runs share.
   std::size_t constant_bytes() const { return parts_.constant_bytes; }
   // Inputs, outputs, arena and constants together.

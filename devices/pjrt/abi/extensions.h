@@ -1,4 +1,4 @@
-// Extensions of the PJRT C API that the tree calls, each a table of its own at the API's chain. The
+// Extensions of the PJRT C API that the tree calls or offers, each a table of its own at the API's chain. The
 // structures of layouts begin as those of the API do; those of the others, with their size. Facts
 // of the ABI.
 #pragma once
@@ -32,6 +32,8 @@ MILLRACE_PJRT_ARGS(LayoutSerialize, Layout* layout, const char* text, std::size_
     SerializedLayout* owner, void (*deleter)(SerializedLayout* owner))
 MILLRACE_PJRT_ARGS(ClientDefaultLayout, Client* client, BufferType type, const std::int64_t* dims,
     std::size_t num_dims, Layout* layout)
+MILLRACE_PJRT_ARGS(TopologyDefaultLayout, Topology* topology, BufferType type,
+    const std::int64_t* dims, std::size_t num_dims, Layout* layout)
 MILLRACE_PJRT_ARGS(BufferLayout, Buffer* buffer, Layout* layout)
 MILLRACE_PJRT_ARGS(ExecutableLayouts, Executable* executable, std::size_t num_layouts,
     Layout** layouts)
@@ -63,7 +65,7 @@ struct LayoutsExtension : Extension {
   Function<LayoutSerializeArgs> serialize;
   Function<ClientDefaultLayoutArgs> client_default;
   Function<BufferLayoutArgs> of_buffer;
-  void* topology_default;
+  Function<TopologyDefaultLayoutArgs> topology_default;
   Function<ExecutableLayoutsArgs> of_outputs;
   Function<ExecutableLayoutsArgs> of_parameters;  // the layouts are the executable's
 };

@@ -427,6 +427,29 @@ TEST_F(CpuClientTest, ShortProgramIsRunByTheLaunchOnceItIsKnownToBeShort) {
   EXPECT_THAT(values_of(now.outputs[0]), ElementsAre(2, 3, 4, 5));
 }
 
+TEST_F(CpuClientTest, LaunchWaitsForAnArrayWhoseBytesComeLate) {
+  start(increment(false));
+  LateArray late = client_->make_late(kVector, DeviceId{0}).value();
+  const LaunchResult result = launch({late.buffer()}).value();
+  executor_.run_until_idle();
+  EXPECT_FALSE(result.done.ready());
+  const std::array<float, kElements> values = {1, 2, 3, 4};
+  std::memcpy(late.bytes().data(), values.data(), late.bytes().size());
+  late.write();
+  EXPECT_FALSE(late.is_open());
+  executor_.run_until_idle();
+  EXPECT_THAT(values_of(result.outputs[0]), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(CpuClientTest, LateArrayThatIsDroppedFailsItsReaders) {
+  start(increment(false));
+  std::optional<LateArray> late = client_->make_late(kVector, DeviceId{0}).value();
+  const LaunchResult result = launch({late->buffer()}).value();
+  late.reset();
+  executor_.run_until_idle();
+  EXPECT_EQ(result.outputs[0].ready().result().error().code(), ErrorCode::kAborted);
+}
+
 TEST_F(CpuClientTest, ThreadsThatCloseFailALongLineOfLaunches) {
   auto threads = std::make_unique<SerialExecutor>(SerialExecutor::InOrder{});
   CpuClientOptions options{.threads = {{.executor = threads.get(), .parallel = parallel_.get()}}};

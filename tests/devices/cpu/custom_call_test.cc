@@ -99,6 +99,15 @@ TEST(CustomCallTest, WhatPartitionersPutAroundValuesIsPassedOn) {
             (std::vector<float>{1, 2}));
 }
 
+TEST(CustomCallTest, WhatJaxKeepsFromDeadCodeHasNoResult) {
+  TestProgram program(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    stablehlo.custom_call @dce_sink(%x) {has_side_effect = true} : (tensor<2xf32>) -> ()
+    return %x : tensor<2xf32>
+  })");
+  EXPECT_EQ(values_of<float>(program.run({bytes_of<float>({1, 2})})[0]),
+            (std::vector<float>{1, 2}));
+}
+
 TEST(CustomCallTest, SecondHandlerOfANameIsRefused) {
   ASSERT_TRUE(register_custom_call("test.twice", add_one).has_value());
   const Status again = register_custom_call("test.twice", add_one);

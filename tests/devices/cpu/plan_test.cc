@@ -402,6 +402,35 @@ TEST(PlanTest, DonatedInputIsOfferedOnlyWhereItsLastReadComesFirst) {
   EXPECT_TRUE(unsafe.plan().aliases().empty());
 }
 
+// Tokens are no inputs and outputs of a plan.
+TEST(PlanTest, DonationBehindTokensIsThatOfTheArrays) {
+  TestProgram program(R"(
+    func.func @main(%t: !stablehlo.token, %x: tensor<8xf32>, %y: tensor<8xf32> {tf.aliasing_output = 2 : i32},
+                    %u: !stablehlo.token) -> (!stablehlo.token, tensor<f32>, tensor<8xf32>) {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %n = stablehlo.subtract %x, %y : tensor<8xf32>
+      return %t, %z, %n : !stablehlo.token, tensor<f32>, tensor<8xf32>
+    })");
+  ASSERT_EQ(program.plan().inputs().size(), 2u);
+  ASSERT_EQ(program.plan().donated().size(), 1u);
+  EXPECT_EQ(program.plan().donated()[0], 1);
+  ASSERT_EQ(program.plan().aliases().size(), 1u);
+  EXPECT_EQ(program.plan().aliases()[0].input, 1);
+  EXPECT_EQ(program.plan().aliases()[0].output, 1);
+}
+
+TEST(PlanTest, AProgramCostsWhatItsStepsDo) {
+  TestProgram program(
+      R"(func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> tensor<4x2xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    return %0 : tensor<4x2xf32>
+  })");
+  const std::optional<RunCost> cost = program.plan().cost();
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_EQ(cost->operations, 2 * 4 * 2 * 8);
+  EXPECT_EQ(cost->bytes, 4 * (4 * 8 + 8 * 2 + 4 * 2));
+}
+
 TEST(PlanTest, LifetimesThatDoNotMeetShareTheArena) {
   std::string text = "func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {\n";
   std::string last = "%a";

@@ -13,11 +13,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "millrace/devices/pjrt/abi/extensions.h"
+#include "millrace/devices/pjrt/abi/implement.h"
 #include "tests/plugins/healthy/program.h"
 
 namespace millrace::memory_plugin {
@@ -213,25 +215,18 @@ Extensions& extensions();
 // A healthy table of its own, full: what the plugin lacks says so.
 abi::Api make_api();
 
+inline abi::Error* refuse(std::string_view call, std::size_t given, std::size_t needed,
+                          const char* /*field*/) {
+  return make_error(kInvalidArgument, std::string(call) + ": a structure of " +
+                                          std::to_string(given) + " bytes, where " +
+                                          std::to_string(needed) + " are needed");
+}
+
 // The function, a lambda without captures, for callers whose structures have room for all that it
 // needs and tells.
-template <class F, class R, class A>
-void add(abi::Api& api, F /*function*/, R (*)(A*)) {
-  api.set([](A* a) -> abi::Error* {
-    constexpr std::size_t kLeast = abi::Call<A>::kSize;
-    if (a->struct_size < kLeast) {
-      return make_error(kInvalidArgument, "a structure of " + std::to_string(a->struct_size) +
-                                              " bytes, where " + std::to_string(kLeast) +
-                                              " are needed");
-    }
-    if constexpr (!std::is_void_v<R>) return F()(a);
-    F()(a);
-    return nullptr;
-  });
-}
 template <class F>
 void add(abi::Api& api, F function) {
-  add(api, function, +function);
+  abi::implement_whole<&refuse>(api, function, +function);
 }
 
 std::size_t element_bytes(abi::BufferType type);  // 0: of no type that the plugin knows

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Stock JAX on the plugin gives what it gives on its own CPU backend, each in a process of its own.
+
+usage: jax_test.py LIBRARY [CASE...]"""
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARY, NAMES = os.path.abspath(sys.argv[1]), sys.argv[2:]
+
+# What JAX says of every plugin that is not its own.
+EXPERIMENTAL = "Platform 'cpu' is experimental and not all JAX functionality may be correctly supported!\n"
+
+
+def environment(**more):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(('JAX_', 'PJRT_', 'XLA_'))}
+    return {**clean, 'JAX_PLATFORMS': 'cpu', **more}
+
+
+def on_plugin(**more):
+    return environment(PJRT_NAMES_AND_LIBRARY_PATHS='cpu:' + LIBRARY, **more)
+
+
+def run(code, env):
+    return subprocess.run([sys.executable, '-c', code], env=env, capture_output=True, text=True, timeout=600)
+
+
+def run_cases(env, folder, name):
+    path = os.path.join(folder, name)
+    done = subprocess.run([sys.executable, os.path.join(HERE, 'jax_cases.py'), path, *NAMES], env=env,
+                          capture_output=True, text=True, timeout=1200)
+    if done.returncode != 0:
+        raise AssertionError(f'{name} ended with {done.returncode}\n{done.stdout}\n{done.stderr}')
+    with open(path, 'rb') as file:
+        return pickle.load(file)
+
+
+class CasesTest(unittest.TestCase):
+    def test_all_cases_give_what_the_own_backend_gives(self):
+        from jax_cases import CASES
+        with tempfile.TemporaryDirectory() as folder:
+            wanted = run_cases(environment(), folder, 'own')
+            found = run_cases(on_plugin(), folder, 'plugin')
+        self.assertEqual(list(wanted), list(found))
+        for name, values in wanted.items():
+            self.assertNotIsInstance(values, str, f'{name} fails on the own backend')
+            with self.subTest(case=name):
+                self.assertNotIsInstance(found[name], str, found[name])
+                self.assertEqual(list(values), list(found[name]))
+            tolerance = CASES[name][0]
+            for path, value in values.items():
+                with self.subTest(case=name, value=path):
+                    other = found[name][path]
+                    self.assertEqual((value.dtype, value.shape), (other.dtype, other.shape))
+                    if tolerance == 0:
+                        np.testing.assert_array_equal(other, value)
+                    else:
+                        scale = max(1.0, float(np.max(np.abs(value), initial=0)))
+                        np.testing.assert_allclose(other, value, rtol=tolerance, atol=tolerance * scale)
+
+
+@unittest.skipIf(NAMES, 'cases were named')
+class BackendTest(unittest.TestCase):
+    def test_it_is_the_default_backend_under_its_name(self):
+        done = run('import jax, jax.extend; print(jax.default_backend(), jax.devices(), jax.extend.backend.get_backend().platform_version)',
+                   on_plugin())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.strip(), 'cpu [CpuDevice(id=0)] PJRT C API\nmillrace 0.1')
+
+    def test_variables_say_how_many_devices(self):
+        code = ('import jax, jax.numpy as jnp, numpy as np; d = jax.devices(); x = jax.device_put(jnp.arange(4.), d[-1]);'
+                'y = jax.device_put(x + 1, d[0]); print(len(d), x.device.id, y.device.id, np.asarray(y))')
+        for variables in ({'CPU_NUM_DEVICES': '3'}, {'JAX_NUM_CPU_DEVICES': '3'},
+                          {'XLA_FLAGS': '--xla_force_host_platform_device_count=3'},
+                          {'JAX_PJRT_CLIENT_CREATE_OPTIONS': 'num_devices:3'}):
+            with self.subTest(**variables):
+                done = run(code, on_plugin(**variables))
+                self.assertEqual(done.stdout.strip(), '3 2 0 [1. 2. 3. 4.]', done.stderr)
+
+    def test_an_unknown_option_is_refused(self):
+        done = run('import jax; jax.devices()', on_plugin(JAX_PJRT_CLIENT_CREATE_OPTIONS='foo:bar'))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the option 'foo' is not known: there are num_devices, threads and platform_name", done.stderr)
+
+    def test_the_cache_serves_a_second_process(self):
+        code = ('import jax, jax.numpy as jnp, jax.monitoring as m; hits = [];'
+                'm.register_event_listener(lambda name, **k: hits.append(name));'
+                'print(jax.jit(lambda x: jnp.sin(x) @ x)(jnp.ones((4, 4)))[0, 0]);'
+                'print(hits.count("/jax/compilation_cache/cache_hits") > 0)')
+        with tempfile.TemporaryDirectory() as folder:
+            env = on_plugin(JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS='0',
+                            JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES='-1')
+            first, second = run(code, env), run(code, env)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(first.stdout.split()[1], 'False', first.stderr)
+        self.assertEqual(second.stdout.split()[1], 'True', second.stderr)
+        self.assertEqual(first.stdout.split()[0], second.stdout.split()[0])
+
+    def test_an_exit_with_work_pending_is_clean(self):
+        code = ('import jax, jax.numpy as jnp; f = jax.jit(lambda x: jax.lax.fori_loop(0, 300, lambda i, x: jnp.tanh(x @ x), x));'
+                'y = f(jnp.ones((200, 200)));'
+                '[f(y) for _ in range(3)]')
+        done = run(code, on_plugin())
+        self.assertEqual((done.returncode, done.stderr.replace(EXPERIMENTAL, '')), (0, ''))
+
+    def test_several_clients_one_after_another(self):
+        code = ('import jax, jax.numpy as jnp\n'
+                'for i in range(3):\n'
+                '  x = jnp.arange(4.) + i\n'
+                '  print(float(x.sum()))\n'
+                '  jax.clear_caches(); jax.extend.backend.clear_backends()\n')
+        done = run('import jax.extend.backend\n' + code, on_plugin())
+        self.assertEqual(done.stdout.split(), ['6.0', '10.0', '14.0'], done.stderr)
+
+
+if __name__ == '__main__':
+    sys.path.insert(0, HERE)
+    unittest.main(argv=sys.argv[:1])

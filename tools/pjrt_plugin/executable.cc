@@ -1,0 +1,163 @@
+#include "millrace/tools/pjrt_plugin/executable.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "millrace/devices/cache/sha256.h"
+#include "millrace/devices/cpu/serialized_program.h"
+#include "millrace/devices/pjrt/layout.h"
+#include "millrace/devices/stablehlo/ir/print.h"
+#include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/tools/pjrt_plugin/compile_options.h"
+
+namespace millrace::devices::pjrt::abi {
+
+LoadedExecutable::LoadedExecutable(std::shared_ptr<const pjrt_plugin::CompiledProgram> of)
+    : program(std::move(of)) {
+  const CompileOptions& options = program->options();
+  if (options.on_any_one()) return;
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const int place = static_cast<int>(i);
+    devices.push_back(
+        program->body().devices()[static_cast<std::size_t>(index(options.devices[i]))]);
+    logical_ids.push_back({place / options.partitions, place % options.partitions});
+  }
+}
+
+}  // namespace millrace::devices::pjrt::abi
+
+namespace millrace::pjrt_plugin {
+namespace {
+
+// Before the bytes of the CPU client: how many bytes there are of the options by which it was
+// compiled, and of all that follows.
+constexpr std::string_view kMagic = "millrace executable 1 ";
+
+struct Serialized {
+  std::string_view options, executable;
+};
+
+Result<Serialized> parse(std::string_view bytes) {
+  const std::size_t line = bytes.find('\n');
+  if (bytes.starts_with(kMagic) && line != std::string_view::npos) {
+    const char* const end = bytes.data() + line;
+    std::size_t options = 0, all = 0;
+    const auto first = std::from_chars(bytes.data() + kMagic.size(), end, options);
+    const bool goes_on = first.ec == std::errc() && first.ptr != end && *first.ptr == ' ';
+    const auto second = std::from_chars(goes_on ? first.ptr + 1 : end, end, all);
+    const std::string_view body = bytes.substr(line + 1);
+    if (second.ec == std::errc() && second.ptr == end && all == body.size() && options <= all)
+      return Serialized{body.substr(0, options), body.substr(options)};
+  }
+  return fail(
+      ErrorCode::kInvalidArgument,
+      std::to_string(bytes.size()) + " bytes are no executable that this plugin has serialized");
+}
+
+std::string fingerprint_of(ClientBody& body, std::string_view code, std::string_view options) {
+  devices::Sha256 digest;
+  digest.add(body.topology().platform_version);
+  digest.add(options);
+  digest.add("\n");
+  digest.add(code);
+  return devices::to_hex(digest.finish());
+}
+
+void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts,
+                  std::vector<std::size_t>& sizes) {
+  for (const int kind : kinds) {
+    texts.push_back(kMemoryKinds[kind].data());
+    sizes.push_back(kMemoryKinds[kind].size());
+  }
+}
+
+void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape> shapes,
+                 std::vector<std::unique_ptr<abi::Layout>>& own, std::vector<abi::Layout*>& list) {
+  std::size_t next = 0;
+  for (const char is_token : tokens) {
+    own.push_back(std::make_unique<abi::Layout>(is_token != 0 ? 0 : shapes[next++].rank()));
+    list.push_back(own.back().get());
+  }
+}
+
+}  // namespace
+
+CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
+                                 ProgramFacts facts, devices::CompileOptions options,
+                                 std::string written_options, const devices::Program& source)
+    : body_(Ref<ClientBody>::share(&body)),
+      executable_(std::move(executable)),
+      facts_(std::move(facts)),
+      has_tokens_(
+          (std::ranges::find(facts_.argument_is_token, 1) != facts_.argument_is_token.end()) ||
+          (std::ranges::find(facts_.result_is_token, 1) != facts_.result_is_token.end())),
+      options_(std::move(options)),
+      written_options_(std::move(written_options)),
+      source_(source),
+      fingerprint_(fingerprint_of(body, source_.code(), written_options_)),
+      cost_(executable_.body()->cost_analysis()),
+      written_cost_(cost_.value_or(devices::Attributes())) {
+  std::size_t next = 0;
+  for (const char is_token : facts_.result_is_token) {
+    const devices::Shape shape = is_token != 0 ? devices::Shape(devices::DType::kToken, {})
+                                               : executable_.output_shapes()[next++];
+    reported_.output_types.push_back(devices::pjrt::to_buffer_type(shape.dtype()));
+    reported_.output_ranks.push_back(static_cast<std::size_t>(shape.rank()));
+    reported_.output_dims.insert(reported_.output_dims.end(), shape.dims().begin(),
+                                 shape.dims().end());
+  }
+  report_kinds(facts_.result_kinds, reported_.output_kinds, reported_.output_kind_sizes);
+  report_kinds(facts_.argument_kinds, reported_.argument_kinds, reported_.argument_kind_sizes);
+  add_layouts(facts_.argument_is_token, executable_.input_shapes(), layouts_.own,
+              layouts_.of_arguments);
+  add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
+              layouts_.of_results);
+}
+
+Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,
+                                                                        std::string code,
+                                                                        std::string_view options) {
+  MILLRACE_TRY(devices::CompileOptions how, read_compile_options(options, body.devices().size()));
+  MILLRACE_TRY(ProgramFacts facts, read_program_facts(code));
+  const auto program = devices::Program::from_text(std::move(code), facts.name);
+  MILLRACE_TRY(devices::Executable executable, body.cpu().compile(program, how));
+  return std::make_shared<const CompiledProgram>(body, std::move(executable), std::move(facts),
+                                                 std::move(how), std::string(options), program);
+}
+
+Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody& body,
+                                                                     std::string_view serialized,
+                                                                     std::string_view options) {
+  MILLRACE_TRY(const Serialized parts, parse(serialized));
+  const std::string_view by = options.empty() ? parts.options : options;
+  MILLRACE_TRY(devices::CompileOptions how, read_compile_options(by, body.devices().size()));
+  MILLRACE_TRY(const devices::cpu::SerializedProgram read,
+               devices::cpu::SerializedProgram::parse(parts.executable));
+  MILLRACE_TRY(ProgramFacts facts, read_program_facts(read.code));
+  const auto program = devices::Program::from_text(std::string(read.code), facts.name);
+  // What another build or processor has measured does not hold here.
+  Result<devices::Executable> executable = body.cpu().load_compiled(parts.executable, program, how);
+  if (!executable && executable.error().code() == ErrorCode::kDataLoss)
+    executable = body.cpu().compile(program, how);
+  if (!executable) return std::unexpected(executable.error());
+  return std::make_shared<const CompiledProgram>(body, *std::move(executable), std::move(facts),
+                                                 std::move(how), std::string(by), program);
+}
+
+Result<std::string_view> CompiledProgram::text() const {
+  MutexLock lock(mutex_);
+  if (text_.empty()) {
+    MILLRACE_TRY(const auto module, devices::stablehlo::read_program(source_.code()));
+    text_ = devices::stablehlo::ir::print(module);
+  }
+  return std::string_view(text_);
+}
+
+Result<std::string> CompiledProgram::serialize() const {
+  MILLRACE_TRY(const std::string bytes, executable_.body()->serialize());
+  return std::string(kMagic) + std::to_string(written_options_.size()) + " " +
+         std::to_string(written_options_.size() + bytes.size()) + "\n" + written_options_ + bytes;
+}
+
+}  // namespace millrace::pjrt_plugin

@@ -1,0 +1,14 @@
+// The extensions of the table: those that work whole. Read next: table.h.
+#pragma once
+
+#include "millrace/devices/pjrt/abi/extensions.h"
+
+namespace millrace::pjrt_plugin {
+
+// How arrays lie: all row-major.
+const devices::pjrt::abi::LayoutsExtension& layouts_extension();
+
+// The first of the chain.
+void* first_extension();
+
+}  // namespace millrace::pjrt_plugin
