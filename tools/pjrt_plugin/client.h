@@ -2,10 +2,10 @@
 // are does not change after creation, so questions about them take no lock and wait for nothing.
 //  - PP-3 a client that is destroyed lives on while buffers, executables and launches of it do;
 //    its devices and memories with it.
-//  - PP-8 a child that the process has forked has none of its threads: what was made before is left
-//    there as it is.
 //  - PP-4 destroying a client waits for the launches and copies that it has begun, and for no
 //    callback.
+//  - PP-8 a child that the process has forked has none of its threads: what was made before is left
+//    there as it is.
 // Read next: buffer.h, executable.h.
 #pragma once
 

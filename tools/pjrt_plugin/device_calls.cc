@@ -4,7 +4,7 @@
 
 namespace millrace::devices::pjrt::abi {
 
-// There are none, so this owns nothing.
+// There are none: this owns nothing.
 struct DeviceAttributes {};
 
 }  // namespace millrace::devices::pjrt::abi

@@ -14,18 +14,18 @@ namespace millrace::pjrt_plugin {
 
 namespace abi = devices::pjrt::abi;
 
-// Base of the objects of type T. Thread-safety: thread-safe.
+// Base of the objects of type T, which are not copied. Thread-safety: thread-safe.
 template <class T>
 class Handle {
  public:
-  Handle() = default;
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
   // An atomic store stays where that of a plain member would be left out.
   ~Handle() { mark_.store(nullptr, std::memory_order_relaxed); }
   bool is_live() const { return mark_.load(std::memory_order_relaxed) == &kMark; }
 
  private:
+  friend T;
+  Handle() = default;
+
   static inline const char kMark = 0;
   std::atomic<const void*> mark_{&kMark};
 };
