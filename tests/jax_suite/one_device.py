@@ -1,4 +1,4 @@
-"""A plugin of pytest for the sessions of tests/jax_suite/run: JAX has one device on either backend, and where
+"""A plugin of pytest for the runs of tests/jax_suite/run: JAX has one device on either backend, and where
 MILLRACE_ONE_IN says 8, one test in eight runs, the same ones every time."""
 
 import os
