@@ -13,6 +13,10 @@ using ::testing::HasSubstr;
 
 class StructureTest : public PluginTest {};
 
+MILLRACE_PJRT_UNTYPED abi::Error* call_untyped(void* function, void* args) {
+  return reinterpret_cast<abi::Error* (*)(void*)>(function)(args);
+}
+
 // PA-1
 TEST_F(StructureTest, AStructureThatEndsBeforeWhatIsNeededIsRefusedByCallAndField) {
   abi::BufferToHostBufferArgs args;
@@ -30,9 +34,7 @@ TEST_F(StructureTest, EveryFunctionRefusesAStructureOfNoSize) {
         slot == abi::Slot::kPlugin_Initialize)
       continue;
     std::array<std::uint64_t, 32> none{};
-    using Any = abi::Error* (*)(void*);
-    const auto function = reinterpret_cast<Any>(plugin_api().functions[i]);
-    const Outcome outcome = taken(function(none.data()));
+    const Outcome outcome = taken(call_untyped(plugin_api().functions[i], none.data()));
     EXPECT_TRUE(outcome.code == 3 || outcome.code == 12) << to_string(slot);
     EXPECT_THAT(outcome.message, HasSubstr(std::string(to_string(slot))));
     refused += outcome.code == 3 ? 1 : 0;
