@@ -17,10 +17,6 @@ SOURCES = ['core/x.cc', 'core/y.cc']
 RULES = "Checks: some\nHeaderFilterRegex: '/core/'\n"
 
 
-def unnamed(*lines):
-    return '\n'.join(['namespace millrace {', 'namespace {', *lines, '}  // namespace', '}  // namespace millrace', ''])
-
-
 class TidyTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -84,22 +80,14 @@ class TidyTest(unittest.TestCase):
         with unittest.mock.patch.object(check_tidy, 'run_tidy', crashed):
             self.assertEqual(check_tidy.check_group(SOURCES, self.build, 'x')[:3], (True, [], True))
 
-    def test_group_has_at_most_four_sources_of_one_folder_that_are_compiled_alike(self):
-        known = {f'core/{name}.cc': ['g++'] for name in 'abcdef'} | {'core/net/g.cc': ['g++'], 'core/h.cc': ['g++ -O1']}
-        with unittest.mock.patch.object(check_tidy.tree, 'read', lambda _: ''):
-            self.assertEqual(check_tidy.grouped(list(known), known),
-                             [[f'core/{name}.cc' for name in 'abcd'], ['core/e.cc', 'core/f.cc'], ['core/net/g.cc'], ['core/h.cc']])
-
-    def test_sources_of_one_group_define_no_name_twice(self):
-        texts = {'core/a.cc': unnamed('struct Row {', '  int kIn = 0;', '};', 'constexpr int kLeast{1};'),
-                 'core/b.cc': unnamed('constexpr Row kRows[] = {', '};', 'Result<int> of(int k) {', '  return kLeast;', '}'),
-                 'core/c.cc': unnamed('class Row {', '};'), 'core/d.cc': unnamed('int of(int x) {', '}'),
-                 'core/e.cc': unnamed('constexpr int kLeast = 2;') + 'int main() {}\n',
-                 'core/f.cc': 'struct Row {};\nint main() {}\n', 'core/g.cc': 'int main(int, char**) {}\n'}
-        with unittest.mock.patch.object(check_tidy.tree, 'read', texts.__getitem__):
-            self.assertEqual(check_tidy.grouped(list(texts), dict.fromkeys(texts, 'g++')),
-                             [['core/a.cc', 'core/b.cc', 'core/f.cc'], ['core/c.cc', 'core/d.cc', 'core/e.cc'],
-                              ['core/g.cc']])
+    def test_sources_that_cmake_compiles_as_one_are_known_by_their_own_names(self):
+        whole = os.path.join(self.build, 'Unity', 'unity_1_cxx.cxx')
+        os.mkdir(os.path.dirname(whole))
+        paths = [os.path.join(check_tidy.tree.ROOT, f) for f in SOURCES]
+        with open(whole, 'w', encoding='utf-8') as f:
+            f.writelines(f'#include "{path}"\n' for path in paths)
+        self.assertEqual(check_tidy.sources_of(whole), paths)
+        self.assertEqual(check_tidy.sources_of(paths[0]), paths[:1])
 
     def test_source_that_failed_alone_is_checked_again_by_a_whole_run(self):
         self.check()
