@@ -55,7 +55,8 @@ class Seat;
 // The turns of a device's actor (device_actor.h). Thread-safety: confined to turns.
 class DeviceTurns {
  public:
-  // held: a reference to the seat's operation for this to release, or nullptr: the caller keeps one.
+  // held: a reference to the seat's operation for this to release, or nullptr: the caller keeps
+  // one.
   virtual void on_signals(Seat& seat, std::uint32_t signals, Operation* held) = 0;
   virtual void on_failure(const Error& cause) = 0;
   virtual void on_restart(Promise<void> restarted) = 0;

@@ -37,9 +37,7 @@ void Seat::on_complete(AsyncValue& /*value*/) noexcept {
   signal_last(kDone);
 }
 
-void Seat::run() noexcept {
-  device->turns().on_signals(*this, signals_.exchange(0), operation);
-}
+void Seat::run() noexcept { device->turns().on_signals(*this, signals_.exchange(0), operation); }
 
 // A seat that has entered is the actor's, which ends it.
 void Seat::drop() noexcept {

@@ -6,8 +6,8 @@
 //    stop, a deadline, a device that closes or fails). Any thread may fail it; only a device actor
 //    starts it.
 //  - OP-2 a seat leaves its queue exactly once, and the operation lives until all its seats have
-//    left. A turn that ends a seat releases the operation before the device can end: what a call holds
-//    of its client is gone when close() completes.
+//    left. A turn that ends a seat releases the operation before the device can end: what a call
+//    holds of its client is gone when close() completes.
 //  - OP-3 operations reach a device actor by Seat::signal and DeviceBody::try_signal alone; neither
 //    allocates.
 #pragma once

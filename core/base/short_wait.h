@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-// One thread has one, or one place where it waits. Each wait in vain lets more of the next ones sleep at
-// once. Where other threads want this core, one look may cost them a turn of milliseconds: then it
-// is long until the next try. Thread-safety: external.
+// One thread has one, or one place where it waits. Each wait in vain lets more of the next ones
+// sleep at once. Where other threads want this core, one look may cost them a turn of milliseconds:
+// then it is long until the next try. Thread-safety: external.
 class ShortWait {
  public:
   static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;

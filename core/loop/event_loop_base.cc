@@ -156,8 +156,8 @@ void LoopBase::run_timers() {
 bool LoopBase::look() {
   Awake asleep = Awake::kNo;
   if (!awake_.compare_exchange_strong(asleep, Awake::kLooking)) return false;  // it is woken
-  const bool found = short_wait_.wait_for(
-      [this] { return awake_.load() == Awake::kYes || memory_ready(); });
+  const bool found =
+      short_wait_.wait_for([this] { return awake_.load() == Awake::kYes || memory_ready(); });
   Awake looking = Awake::kLooking;
   const bool posted = !awake_.compare_exchange_strong(looking, Awake::kNo);
   if (posted) drain();

@@ -62,10 +62,7 @@ class ShmStream final : public ByteStream, public MemoryWatch {
   using Waiting = std::optional<Promise<unsigned>>;
 
   ShmStream(EventLoop& loop, Descriptor socket, Peer peer, std::unique_ptr<DescriptorWatch> watch)
-      : loop_(loop),
-        peer_(std::move(peer)),
-        socket_(std::move(socket)),
-        watch_(std::move(watch)) {
+      : loop_(loop), peer_(std::move(peer)), socket_(std::move(socket)), watch_(std::move(watch)) {
     loop_.add(*this);
   }
   ~ShmStream() override {
@@ -136,9 +133,7 @@ class ShmStream final : public ByteStream, public MemoryWatch {
     return begin(writable_);
   }
 
-  bool ready() const override {
-    return (readable_ && can_read()) || (writable_ && can_write());
-  }
+  bool ready() const override { return (readable_ && can_read()) || (writable_ && can_write()); }
   void act() override {
     Waiting reads, writes;
     if (readable_ && can_read()) reads.swap(readable_);

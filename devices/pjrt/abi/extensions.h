@@ -1,6 +1,6 @@
-// Extensions of the PJRT C API that the tree calls or offers, each a table of its own at the API's chain. The
-// structures of layouts begin as those of the API do; those of the others, with their size. Facts
-// of the ABI.
+// Extensions of the PJRT C API that the tree calls or offers, each a table of its own at the API's
+// chain. The structures of layouts begin as those of the API do; those of the others, with their
+// size. Facts of the ABI.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using testing::millrace_command;
+using ::testing::Not;
 using testing::Outcome;
 using testing::Process;
 using Json = nlohmann::json;
