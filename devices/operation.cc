@@ -96,8 +96,12 @@ void Operation::take_argument(const Argument& argument, Buffer& slot) {
 
 void Operation::input_done() {
   if (pending_.fetch_sub(1) != 1) return release();
-  for (Seat& seat : seats_.first(seats_.size() - 1)) seat.signal(Seat::kInputs);
-  seats_.back().signal_last(Seat::kInputs);
+  signal_all(Seat::kInputs);
+}
+
+void Operation::signal_all(Seat::Signal signal) {
+  for (Seat& seat : seats_.first(seats_.size() - 1)) seat.signal(signal);
+  seats_.back().signal_last(signal);
 }
 
 void Operation::seat_at(Seat& seat, DeviceBody& device) {
@@ -142,8 +146,8 @@ void Operation::enter() {
 void Operation::watch(const CallOptions& options) {
   if (options.deadline != kNoDeadline) {
     timers_ = &seats_[0].device->timers();
-    timer_ = timers_->schedule(options.deadline, [held = Ref<Operation>::share(this)] {
-      held->cancel(ErrorCode::kDeadlineExceeded, " did not end before its deadline");
+    timer_ = timers_->schedule(options.deadline, [held = Ref<Operation>::share(this)]() mutable {
+      held.detach()->cancel(ErrorCode::kDeadlineExceeded, " did not end before its deadline");
     });
   }
   if (options.stop.stop_possible()) stop_.emplace(options.stop, Cancel{this});
@@ -159,23 +163,26 @@ void Operation::Cancel::operator()() const {
   Operation* const held = operation;
   if (!held->try_add_ref()) return;
   held->cancel(ErrorCode::kCancelled, " was stopped on request");
-  held->release();
 }
 
 void Operation::cancel(ErrorCode code, std::string_view why) {
   const Error error(code, describe() + std::string(why));
-  if (!decided()) fail(error);
-  if (decision_.load() != Decision::kStarted) return;
+  if (decide(Decision::kFailed)) {
+    complete_with(error);
+    return signal_all(Seat::kWithdraw);
+  }
+  if (decision_.load() != Decision::kStarted) return release();
   stop_started();
   // Started before, or meanwhile: the caller need not wait for what the device still does.
-  if (!abandonable() || !complete_with(error)) return;
-  for (Seat& seat : seats_) seat.signal(Seat::kAbandon);
+  if (!abandonable() || !complete_with(error)) return release();
+  signal_all(Seat::kAbandon);
 }
 
 void Operation::fail(const Error& error) {
   if (!decide(Decision::kFailed)) return;
   complete_with(error);
-  for (Seat& seat : seats_) seat.signal(Seat::kWithdraw);
+  add_ref();
+  signal_all(Seat::kWithdraw);
 }
 
 bool Operation::vote(Seat& voter) {

@@ -177,7 +177,9 @@ class Operation : public Pooled {
     }
     return refs != 0;
   }
-  void input_done();  // takes the caller's reference
+  // These take the caller's reference.
+  void input_done();
+  void signal_all(Seat::Signal signal);
   void cancel(ErrorCode code, std::string_view why);
   void destroy();
 

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -70,6 +72,99 @@ struct Pair {
     if (theirs >= 0) ::close(theirs);
   }
 };
+
+// Memory that becomes ready when a test says so, and counts what the loop does.
+class TestMemory : public MemoryWatch {
+ public:
+  explicit TestMemory(EventLoop& loop) : loop_(loop) { loop_.add(*this); }
+  TestMemory(const TestMemory&) = delete;
+  TestMemory& operator=(const TestMemory&) = delete;
+  virtual ~TestMemory() { loop_.remove(*this); }
+  bool ready() const override { return changed; }
+  void act() override {
+    changed = always;
+    ++acts;
+    if (on_act) on_act();
+  }
+  bool may_sleep() override {
+    ++asked;
+    if (on_asked) on_asked();
+    return !changed;
+  }
+
+  std::atomic<bool> changed{false};
+  bool always = false;
+  int acts = 0, asked = 0;
+  std::function<void()> on_act, on_asked;
+
+ private:
+  EventLoop& loop_;
+};
+
+// It has no descriptor: what comes between the last look and the sleep would be lost.
+TEST_P(EventLoopTest, MemoryThatChangesBeforeTheSleepIsActedOnWithoutAWakeUp) {
+  TestMemory memory(*loop);
+  memory.on_asked = [&] { memory.changed = memory.acts == 0; };
+  memory.on_act = [&] { loop->stop(); };
+  loop->run();
+  EXPECT_EQ(memory.acts, 1);
+  EXPECT_GE(memory.asked, 1);
+}
+
+TEST_P(EventLoopTest, MemoryIsAskedBeforeEachSleepAndActedOnAfterAWakeUp) {
+  TestMemory memory(*loop);
+  std::atomic<int> sleeps{0};
+  memory.on_asked = [&] { ++sleeps; };
+  memory.on_act = [&] { loop->stop(); };
+  std::thread other([&] {
+    while (sleeps.load() == 0) std::this_thread::yield();
+    memory.changed = true;  // and no wake-up: another process would write to a descriptor
+    post(*loop, [] {});
+  });
+  loop->run();
+  other.join();
+  EXPECT_EQ(memory.acts, 1);
+}
+
+TEST_P(EventLoopTest, MemoryThatIsAlwaysReadyHoldsUpNeitherTimersNorDescriptorsNorTheStop) {
+  TestMemory memory(*loop);
+  memory.always = true;
+  memory.changed = true;
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  int left = 2;
+  const auto one = [&] {
+    if (--left == 0) loop->stop();
+  };
+  auto readable = watch->wait(kReadable).then(*loop, [&](const Result<unsigned>&) { one(); });
+  loop->timers().schedule(steady_clock().now() + milliseconds(2), [&] { one(); });
+  ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
+  loop->run();
+  EXPECT_EQ(left, 0);
+  EXPECT_GT(memory.acts, 1);
+}
+
+TEST_P(EventLoopTest, ActingOnMemoryMayEndItAndOthers) {
+  auto first = std::make_unique<TestMemory>(*loop), second = std::make_unique<TestMemory>(*loop);
+  first->changed = second->changed = true;
+  int acts = 0;
+  first->on_act = [&] {
+    ++acts;
+    second.reset();
+    loop->stop();
+  };
+  loop->run();
+  EXPECT_EQ(acts, 1);
+}
+
+TEST_P(EventLoopTest, PollActsOnMemoryAndAsksNoneToSleep) {
+  TestMemory memory(*loop);
+  EXPECT_FALSE(loop->poll());
+  memory.changed = true;
+  EXPECT_TRUE(loop->poll());
+  EXPECT_EQ(memory.acts, 1);
+  EXPECT_EQ(memory.asked, 0);
+}
 
 TEST_P(EventLoopTest, PostedWorkRunsInOrderAndNeverInside) {
   std::vector<int> order;  // EX-1

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "millrace/core/base/cores.h"
 #include "millrace/tools/pjrt_plugin/compile_options.h"
 #include "millrace/tools/pjrt_plugin/create_options.h"
 #include "millrace/tools/pjrt_plugin/program_facts.h"
@@ -30,6 +31,9 @@ TEST(CreateOptionsTest, NumbersMayBeNumbersOrText) {
   EXPECT_EQ(read({{"num_devices", std::int64_t{3}}})->devices, 3);
   EXPECT_EQ(read({{"num_devices", std::string("8")}})->devices, 8);
   EXPECT_EQ(read({{"threads", std::string("2")}})->threads, 2);
+  EXPECT_EQ(read({{"threads", std::int64_t{most_threads()}}})->threads, most_threads());
+  EXPECT_THAT(read({{"threads", std::int64_t{most_threads() + 1}}}).error().message(),
+              HasSubstr("not a number from 1 to " + std::to_string(most_threads())));
   EXPECT_EQ(read({{"platform_name", std::string("millrace")}})->platform_name, "millrace");
   EXPECT_EQ(read({})->platform_name, "cpu");
 }

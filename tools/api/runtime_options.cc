@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-int RuntimeOptions::most_threads() { return 16 * usable_cores(); }
+int RuntimeOptions::most_threads() { return millrace::most_threads(); }
 
 Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   RuntimeOptions options;

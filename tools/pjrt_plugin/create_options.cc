@@ -6,10 +6,11 @@
 #include <string_view>
 #include <variant>
 
+#include "millrace/core/base/cores.h"
+
 namespace millrace::pjrt_plugin {
 namespace {
 
-constexpr int kMostThreads = 4096;
 constexpr std::string_view kFlag = "--xla_force_host_platform_device_count=";
 
 std::unexpected<Error> bad_number(std::string_view where, std::string_view given, int most) {
@@ -65,7 +66,7 @@ Result<CreateOptions> read_create_options(const devices::Attributes& options,
     if (name == "num_devices") {
       MILLRACE_TRY(read.devices, read_option(name, value, CreateOptions::kMostDevices));
     } else if (name == "threads") {
-      MILLRACE_TRY(read.threads, read_option(name, value, kMostThreads));
+      MILLRACE_TRY(read.threads, read_option(name, value, most_threads()));
     } else if (name == "platform_name") {
       const auto* text = std::get_if<std::string>(&value);
       if (text == nullptr || text->empty()) {

@@ -28,7 +28,22 @@ using devices::PooledArray;
 // What a launch may be given: its caller makes and destroys it.
 struct ExecuteContext final : Handle<ExecuteContext> {};
 
-// Ends a launch's place in its device's limit.
+// A launch's place in its device's limit, until it is given to the launch's end.
+class LaunchPlace {
+ public:
+  explicit LaunchPlace(LaunchLimit* limit) : limit_(limit) {}
+  LaunchPlace(const LaunchPlace&) = delete;
+  LaunchPlace& operator=(const LaunchPlace&) = delete;
+  ~LaunchPlace() {
+    if (limit_ != nullptr) limit_->end();
+  }
+  void end_with(const Future<void>& done, ClientBody& body);
+
+ private:
+  LaunchLimit* limit_;
+};
+
+// Ends it.
 class LaunchEnd final : public Waiter, public Pooled {
  public:
   LaunchEnd(Ref<ClientBody> body, LaunchLimit& limit) : body_(std::move(body)), limit_(limit) {}
@@ -41,6 +56,13 @@ class LaunchEnd final : public Waiter, public Pooled {
   const Ref<ClientBody> body_;  // which has the limit
   LaunchLimit& limit_;
 };
+
+void LaunchPlace::end_with(const Future<void>& done, ClientBody& body) {
+  if (limit_ == nullptr || done.ready()) return;
+  auto* const end = new LaunchEnd(Ref<ClientBody>::share(&body), *limit_);
+  limit_ = nullptr;
+  done.cell()->watch(end);
+}
 
 std::unexpected<Error> refused(const devices::Executable& executable, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument,
@@ -185,17 +207,12 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
   if (donates_any && a.num_args > 1) MILLRACE_TRY_STATUS(check_donations(executable, call));
   ClientBody& body = device->body;
   const bool late = waits_for_caller({given, a.num_args});
+  // One that is late takes no place of those that the device will end by itself.
   if (!late) device->launches.begin(!body.on_own_thread());
+  LaunchPlace place(late ? nullptr : &device->launches);
   std::array<devices::LaunchResult, 1> results;
-  const Status launched = executable.body()->launch(call, results);
-  if (late) {
-    // It takes no place of those that the device will end by itself.
-  } else if (!launched || results[0].done.ready()) {
-    device->launches.end();
-  } else {
-    results[0].done.cell()->watch(new LaunchEnd(Ref<ClientBody>::share(&body), device->launches));
-  }
-  MILLRACE_TRY_STATUS(launched);
+  MILLRACE_TRY_STATUS(executable.body()->launch(call, results));
+  place.end_with(results[0].done, body);
   return give_outputs(loaded, *device, late, results[0], a);
 }
 

@@ -6,6 +6,7 @@
 
 #include "millrace/devices/cache/sha256.h"
 #include "millrace/devices/registry.h"
+#include "millrace/devices/stablehlo/bytecode/version.h"
 #include "millrace/tools/pjrt_plugin/create_options.h"
 #include "millrace/tools/pjrt_plugin/error.h"
 
@@ -36,6 +37,12 @@ namespace millrace::pjrt_plugin {
 namespace {
 
 constexpr std::string_view kMagic = "millrace topology 1 ";
+
+namespace bytecode = devices::stablehlo::bytecode;
+
+std::vector<std::int64_t> numbers_of(bytecode::Version version) {
+  return {version.major_part, version.minor_part, version.patch_part};
+}
 
 const NamedValues& no_attributes() {
   static const auto* const none = new NamedValues;
@@ -82,11 +89,10 @@ void add_creation(abi::Api& api) {
 std::string_view platform_version() { return "millrace 0.1"; }
 
 const NamedValues& plugin_attributes() {
-  using Version = std::vector<std::int64_t>;
   static const auto* const attributes = new NamedValues({
       {"xla_version", std::int64_t{2}},
-      {"stablehlo_current_version", Version{1, 20, 0}},
-      {"stablehlo_minimum_version", Version{0, 9, 0}},
+      {"stablehlo_current_version", numbers_of(bytecode::kNewestVersion)},
+      {"stablehlo_minimum_version", numbers_of(bytecode::kOldestVersion)},
   });
   return *attributes;
 }
