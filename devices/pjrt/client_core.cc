@@ -10,6 +10,7 @@
 #include "millrace/devices/device_body.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/pjrt/named_values.h"
 
 namespace millrace::devices::pjrt {
 

@@ -7,6 +7,7 @@
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/pjrt/named_values.h"
 
 namespace millrace::devices::pjrt {
 

@@ -29,50 +29,6 @@ ErrorCode code_of(int code) {
              : ErrorCode::kUnknown;
 }
 
-Attribute value_of(const abi::NamedValue& v) {
-  switch (v.type) {
-    case abi::ValueType::kInt64:
-      return v.value.int64;
-    case abi::ValueType::kInt64List:
-      if (v.value.int64_list == nullptr) return std::vector<std::int64_t>();
-      return std::vector<std::int64_t>(v.value.int64_list, v.value.int64_list + v.value_size);
-    case abi::ValueType::kFloat:
-      return static_cast<double>(v.value.number);
-    case abi::ValueType::kBool:
-      return v.value.boolean;
-    case abi::ValueType::kString:
-      if (v.value.string == nullptr) return std::string();
-      return std::string(v.value.string, v.value_size);
-  }
-  return std::string("a value of unknown type");
-}
-
-abi::NamedValue named_value(const std::string& name, const Attribute& attribute) {
-  abi::NamedValue v;
-  v.struct_size = abi::kStructSize<abi::NamedValue>;
-  v.name = name.data();
-  v.name_size = name.size();
-  if (const auto* text = std::get_if<std::string>(&attribute)) {
-    v.type = abi::ValueType::kString;
-    v.value.string = text->data();
-    v.value_size = text->size();
-  } else if (const auto* flag = std::get_if<bool>(&attribute)) {
-    v.type = abi::ValueType::kBool;
-    v.value.boolean = *flag;
-  } else if (const auto* number = std::get_if<std::int64_t>(&attribute)) {
-    v.type = abi::ValueType::kInt64;
-    v.value.int64 = *number;
-  } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) {
-    v.type = abi::ValueType::kInt64List;
-    v.value.int64_list = list->data();
-    v.value_size = list->size();
-  } else {
-    v.type = abi::ValueType::kFloat;
-    v.value.number = static_cast<float>(std::get<double>(attribute));
-  }
-  return v;
-}
-
 // A library that is loaded, or is about to be: all who want it wait for one thread.
 struct Load {
   Opening opening;
@@ -149,19 +105,6 @@ Status wait_for(const Opening& opening, const CallOptions& call) {
                    seconds_since(opening.begin) + ": " + name_or_thread(under_way) +
                    " has not returned, and is left to itself until the process ends" + why,
                {.call = under_way, .left = true}));
-}
-
-Attributes read_values(const abi::NamedValue* values, std::size_t count) {
-  Attributes read;
-  for (std::size_t i = 0; values != nullptr && i < count; ++i) {
-    const abi::NamedValue& v = values[i];
-    if (v.name != nullptr) read[std::string(v.name, v.name_size)] = value_of(v);
-  }
-  return read;
-}
-
-NamedValues::NamedValues(const Attributes& values) {
-  for (const auto& [name, value] : values) list_.push_back(named_value(name, value));
 }
 
 Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions& opening,

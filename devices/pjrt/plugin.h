@@ -21,6 +21,7 @@
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi/api.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/pjrt/named_values.h"
 
 namespace millrace::devices::pjrt {
 
@@ -59,9 +60,6 @@ Status may_begin(const std::string& plugin, const CallOptions& call);
 // Blocks until it has ended. The error of an opening that is given up (OpeningGivenUp of
 // registry.h) names the plugin and the call that has not returned.
 Status wait_for(const Opening& opening, const CallOptions& call);
-
-// The values of a list, as the plugin has it: none where it has no list.
-Attributes read_values(const abi::NamedValue* values, std::size_t count);
 
 // Lives until the process ends: a plugin is never unloaded, for its threads run on. Thread-safety:
 // immutable.
@@ -213,16 +211,5 @@ class Plugin {
 
 // More devices than one process has, or one program runs on: what is larger is no number of them.
 inline constexpr std::size_t kMostDevices = 1 << 16;
-
-// Values for a plugin; what they point to is borrowed from the map.
-class NamedValues {
- public:
-  explicit NamedValues(const Attributes& values);
-  const abi::NamedValue* data() const { return list_.data(); }
-  std::size_t size() const { return list_.size(); }
-
- private:
-  std::vector<abi::NamedValue> list_;
-};
 
 }  // namespace millrace::devices::pjrt

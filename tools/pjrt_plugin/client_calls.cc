@@ -82,7 +82,7 @@ Status assign(const ClientBody& body, abi::ClientDefaultDeviceAssignmentArgs& a)
 void add_clients(abi::Api& api) {
   add<&abi::ClientCreateArgs::client, "client">(api, [](abi::ClientCreateArgs& a) -> Status {
     MILLRACE_TRY(const devices::Attributes given,
-                 read_named_values(a.create_options, a.num_options));
+                 devices::pjrt::read_options(a.create_options, a.num_options));
     MILLRACE_TRY(const CreateOptions options,
                  read_create_options(given, devices::process_variables()));
     a.client = new abi::Client(make_ref<ClientBody>(options));

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/pjrt/named_values.h"
 #include "millrace/tools/pjrt_plugin/client.h"
 #include "millrace/tools/pjrt_plugin/layouts.h"
-#include "millrace/tools/pjrt_plugin/named_values.h"
 #include "millrace/tools/pjrt_plugin/program_facts.h"
 
 namespace millrace::pjrt_plugin {
@@ -39,7 +39,7 @@ class CompiledProgram {
   const std::string& fingerprint() const { return fingerprint_; }
   // What one execution costs; an error where it is not known.
   const Result<devices::Attributes>& cost() const { return cost_; }
-  const NamedValues& written_cost() const { return written_cost_; }
+  const devices::pjrt::NamedValues& written_cost() const { return written_cost_; }
   // The program as StableHLO text, as it came: kernels are no language.
   Result<std::string_view> text() const;
   // kInternal where the backend cannot.
@@ -71,7 +71,7 @@ class CompiledProgram {
   const devices::Program source_;
   const std::string fingerprint_;
   const Result<devices::Attributes> cost_;
-  const NamedValues written_cost_;
+  const devices::pjrt::NamedValues written_cost_;
   Reported reported_;
   Layouts layouts_;
   mutable Mutex mutex_;

@@ -44,8 +44,8 @@ std::vector<std::int64_t> numbers_of(bytecode::Version version) {
   return {version.major_part, version.minor_part, version.patch_part};
 }
 
-const NamedValues& no_attributes() {
-  static const auto* const none = new NamedValues;
+const devices::pjrt::NamedValues& no_attributes() {
+  static const auto* const none = new devices::pjrt::NamedValues;
   return *none;
 }
 
@@ -53,7 +53,7 @@ void add_creation(abi::Api& api) {
   add<&abi::TopologyCreateArgs::topology, "topology">(
       api, [](abi::TopologyCreateArgs& a) -> Status {
         MILLRACE_TRY(const devices::Attributes given,
-                     read_named_values(a.create_options, a.num_options));
+                     devices::pjrt::read_options(a.create_options, a.num_options));
         MILLRACE_TRY(const CreateOptions options,
                      read_create_options(given, devices::process_variables()));
         a.topology = new abi::TopologyDescription(options.platform_name, options.devices);
@@ -88,8 +88,8 @@ void add_creation(abi::Api& api) {
 
 std::string_view platform_version() { return "millrace 0.1"; }
 
-const NamedValues& plugin_attributes() {
-  static const auto* const attributes = new NamedValues({
+const devices::pjrt::NamedValues& plugin_attributes() {
+  static const auto* const attributes = new devices::pjrt::NamedValues({
       {"xla_version", std::int64_t{2}},
       {"stablehlo_current_version", numbers_of(bytecode::kNewestVersion)},
       {"stablehlo_minimum_version", numbers_of(bytecode::kOldestVersion)},

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/devices/pjrt/named_values.h"
 #include "millrace/tools/pjrt_plugin/handle.h"
-#include "millrace/tools/pjrt_plugin/named_values.h"
 
 namespace millrace::devices::pjrt::abi {
 
@@ -35,7 +35,7 @@ namespace millrace::pjrt_plugin {
 // Every client and topology has this one.
 std::string_view platform_version();
 // What this plugin is, for those who write programs for it.
-const NamedValues& plugin_attributes();
+const devices::pjrt::NamedValues& plugin_attributes();
 // The line that serialize_topology() writes says all of it.
 std::string serialize_topology(const abi::TopologyDescription& topology);
 // kInvalidArgument for what it does not write.

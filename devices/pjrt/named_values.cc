@@ -1,13 +1,16 @@
-#include "millrace/tools/pjrt_plugin/named_values.h"
+#include "millrace/devices/pjrt/named_values.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
-namespace millrace::pjrt_plugin {
+namespace millrace::devices::pjrt {
 namespace {
 
-Result<devices::Attribute> read_value(const abi::NamedValue& value, const std::string& name) {
+// nullopt: of a type that PJRT does not have.
+std::optional<Attribute> read_value(const abi::NamedValue& value) {
   switch (value.type) {
     case abi::ValueType::kString:
       return value.value.string == nullptr ? std::string()
@@ -23,9 +26,7 @@ Result<devices::Attribute> read_value(const abi::NamedValue& value, const std::s
     case abi::ValueType::kBool:
       return value.value.boolean;
   }
-  return fail(ErrorCode::kInvalidArgument, "the option '" + name + "' is of type " +
-                                               std::to_string(static_cast<int>(value.type)) +
-                                               ", which PJRT does not have");
+  return std::nullopt;
 }
 
 struct Writer {
@@ -56,8 +57,7 @@ struct Writer {
 
 }  // namespace
 
-Result<devices::Attributes> read_named_values(const abi::NamedValue* values, std::size_t count) {
-  devices::Attributes read;
+Result<Attributes> read_options(const abi::NamedValue* values, std::size_t count) {
   if (values == nullptr && count != 0) {
     return fail(ErrorCode::kInvalidArgument,
                 std::to_string(count) + " options were announced, and none given");
@@ -67,17 +67,29 @@ Result<devices::Attributes> read_named_values(const abi::NamedValue* values, std
     const abi::NamedValue& value = values[i];
     if (value.name == nullptr)
       return fail(ErrorCode::kInvalidArgument, "option " + std::to_string(i) + " has no name");
-    std::string name(value.name, value.name_size);
-    MILLRACE_TRY(devices::Attribute one, read_value(value, name));
-    read.insert_or_assign(std::move(name), std::move(one));
+    if (read_value(value)) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                "the option '" + std::string(value.name, value.name_size) + "' is of type " +
+                    std::to_string(static_cast<int>(value.type)) + ", which PJRT does not have");
+  }
+  return read_values(values, count);
+}
+
+Attributes read_values(const abi::NamedValue* values, std::size_t count) {
+  Attributes read;
+  for (std::size_t i = 0; values != nullptr && i < count; ++i) {
+    const abi::NamedValue& value = values[i];
+    if (value.name == nullptr) continue;
+    read[std::string(value.name, value.name_size)] =
+        read_value(value).value_or(std::string("a value of unknown type"));
   }
   return read;
 }
 
-NamedValues::NamedValues(devices::Attributes attributes) : attributes_(std::move(attributes)) {
+NamedValues::NamedValues(Attributes attributes) : attributes_(std::move(attributes)) {
   for (const auto& [name, value] : attributes_) {
     abi::NamedValue written;
-    written.struct_size = sizeof(abi::NamedValue);
+    written.struct_size = abi::kStructSize<abi::NamedValue>;
     written.name = name.data();
     written.name_size = name.size();
     std::visit(Writer{written}, value);
@@ -85,4 +97,4 @@ NamedValues::NamedValues(devices::Attributes attributes) : attributes_(std::move
   }
 }
 
-}  // namespace millrace::pjrt_plugin
+}  // namespace millrace::devices::pjrt
