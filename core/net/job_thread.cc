@@ -18,6 +18,10 @@ namespace {
 
 constexpr int kClearUpTries = 500;
 constexpr Duration kClearUpPause = std::chrono::milliseconds(2);
+// A rank comes as late as its program lets it: calls have deadlines, and the host says who is gone.
+constexpr Duration kPatience = std::chrono::hours(24);
+// What goes to a rank waits for it: a group has 2 MiB on the way at most.
+constexpr std::size_t kMostQueued = std::size_t{256} << 20;
 
 }  // namespace
 
@@ -57,11 +61,6 @@ Future<void> JobThread::join(JobOptions options, CallOptions call) {
     return {};
   });
 }
-
-// A rank comes as late as its program lets it: calls have deadlines, and the host says who is gone.
-constexpr Duration kPatience = std::chrono::hours(24);
-// What goes to a rank waits for it: a group has 2 MiB on the way at most.
-constexpr std::size_t kMostQueued = std::size_t{256} << 20;
 
 Status JobThread::make_mesh(const JobOptions& options, const Ref<Job>& job) {
   MeshOptions made{.rank = options.rank,

@@ -9,7 +9,7 @@
 namespace millrace::devices::cpu::compiler {
 namespace {
 
-bool contains(const std::vector<BufferId>& list, BufferId b) {
+bool holds(const std::vector<BufferId>& list, BufferId b) {
   return std::ranges::find(list, b) != list.end();
 }
 
@@ -137,7 +137,7 @@ BufferId BlockPlacer::place_output(const Needs& needs, std::size_t o, const Unit
   for (const auto& [output, input] : needs.overwrites) {
     if (output != o) continue;
     const BufferId b = at.inputs[input];
-    if (inputs_in(storage_.buffers[b].root) != 1 || contains(at.outputs, b)) continue;
+    if (inputs_in(storage_.buffers[b].root) != 1 || holds(at.outputs, b)) continue;
     donors.push_back(b);
     if (!places_.may_become(needs.inputs[input], v)) continue;
     places_.set(v, b);
@@ -185,7 +185,7 @@ UnitPlaces BlockPlacer::place_while(int unit, const UnitKernel& kernel) {
     const ValueId operand = n.inputs[i], result = n.outputs[i];
     const BufferId from = storage_.of(operand);
     BufferId own = from;
-    if (!around.contains(storage_.owners.of(operand)) && !contains(carried, from) &&
+    if (!around.contains(storage_.owners.of(operand)) && !holds(carried, from) &&
         places_.may_become(operand, result)) {
       places_.set(result, own);
     } else {
@@ -221,7 +221,7 @@ BufferId BlockPlacer::place_branches(const Node& n, ValueId result, const std::s
   for (ValueId v : candidates) {
     if (!places_.may_become(v, result)) continue;
     const BufferId b = storage_.of(v);
-    if (contains(inside.wanted, b)) continue;
+    if (holds(inside.wanted, b)) continue;
     places_.set(result, b);
     inside.held.push_back(v);
     return b;
