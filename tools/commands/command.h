@@ -29,9 +29,14 @@ struct InputFlags {
   std::string folder;              // or 0.npy, 1.npy, ... in here
 };
 
+struct PluginFlags {
+  std::vector<std::string> given = {};  // NAME=PATH[,OPTION=VALUE...] each
+  bool find = false;                    // those that pip has installed, too
+};
+
 // What the commands that open a runtime have in common.
 struct RuntimeFlags {
-  std::vector<std::string> plugins = {};  // NAME=PATH[,OPTION=VALUE...] each
+  PluginFlags plugins = {};
   // FOLDER[,read_only][,max=BYTES]; empty: as the environment says
   std::string compilation_cache = {};
   std::optional<int> threads = {};
@@ -42,7 +47,7 @@ struct RuntimeFlags {
 };
 
 struct DevicesFlags {
-  std::vector<std::string> plugins;
+  PluginFlags plugins;
   double deadline_seconds = 30;  // of the look at each
   bool json = false;
 };
