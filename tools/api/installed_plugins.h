@@ -1,4 +1,4 @@
-// PJRT plugins that Python's pip has installed, and what to tell a user whose device needs one.
+// PJRT plugins that Python's pip has installed, and advice for a user whose device needs one.
 // Read next: devices/pjrt/plugin_list.h, which knows those that are named.
 #pragma once
 

@@ -62,7 +62,7 @@ double median_ms(const Spans& spans) {
   return percentile(std::move(lengths), 0.5);
 }
 
-// Of what a step has, which may be several.
+// A step may have several; the median is that of their sums.
 double median_of_steps(Spans spans, double steps) {
   const auto each =
       static_cast<std::size_t>(std::llround(ratio(static_cast<double>(spans.size()), steps)));
@@ -88,7 +88,7 @@ Duration covered(Spans spans) {
   return sum;
 }
 
-// Of a batch.
+// The median time of a batch in the stage.
 double stage_median(const ReportInputs& inputs, LoadStage stage) {
   Spans spans;
   std::map<TraceLane, bool> wanted;

@@ -67,7 +67,7 @@ TEST_F(InstalledPluginsTest, PackagesAreFoundByTheirFilesAndNamedByTheirDevice) 
   EXPECT_EQ(path_of("notes.txt"), "");
 }
 
-TEST_F(InstalledPluginsTest, OfOneNameTheEnvironmentThatIsActiveComesFirst) {
+TEST_F(InstalledPluginsTest, TheEnvironmentThatIsActiveComesFirst) {
   const std::string plugin = "/site-packages/torch_xla_cuda_plugin/lib/pjrt_c_api_gpu_plugin.so";
   install("home/.local", "python3.11" + plugin);
   EXPECT_EQ(path_of("cuda"), "home/.local/lib/python3.11" + plugin);
