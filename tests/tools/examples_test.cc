@@ -48,6 +48,15 @@ TEST(ExamplesTest, ManyProcessesAloneAreOne) {
   EXPECT_EQ(output_of("many_processes"), "rank 0 of 1: 1 0\n");
 }
 
+TEST(ExamplesTest, DataParallelLearnsTheSameOnFourDevices) {
+  EXPECT_EQ(output_of("data_parallel"),
+            "y = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\n");
+}
+
+TEST(ExamplesTest, ActorWithAModelAnswersAndCounts) {
+  EXPECT_EQ(output_of("actor_with_a_model"), "2 20\n4 40\n2 questions\n");
+}
+
 TEST(ExamplesTest, COnPollPrintsTheSum) { EXPECT_EQ(output_of("c_on_poll"), "11 22 33\n"); }
 
 TEST(ExamplesTest, ReadmeShowsTheFirstProgramAsItIs) {
