@@ -42,6 +42,11 @@ UNKNOWN = """cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
 find_package(Millrace CONFIG REQUIRED COMPONENTS wheels)
 """
+WITHOUT_LIBRARIES = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .none)
+find_package(Millrace CONFIG REQUIRED COMPONENTS actors)
+"""
 MIXED = """cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
 find_package(Millrace CONFIG REQUIRED COMPONENTS core)
@@ -144,6 +149,16 @@ def check_libraries(prefix):
           'the list of exported symbols is what the headers declare: tools/dev/exported_symbols.py build --update')
 
 
+def check_inline_functions(prefix, folder):
+    """All installed headers at once: what their inline functions call is exported."""
+    public = exported_symbols.check_headers.public_headers(exported_symbols.tree.read(exported_symbols.check_headers.LIST))
+    includes = ''.join(f'#include "millrace/{header}"\n' for header, _ in public)
+    with open(f'{folder}/all.cc', 'w', encoding='utf-8') as f:
+        f.write(includes)
+    run('g++', '-std=c++23', '-fkeep-inline-functions', '-fPIC', '-shared', f'{folder}/all.cc', '-o', f'{folder}/all.so',
+        '-I', f'{prefix}/include', '-L', f'{prefix}/lib', '-lmillrace', '-lmillrace_c', '-Wl,--no-undefined')
+
+
 def c_functions():
     return sorted(re.findall(r'^MILLRACE_(?:API|CALL)\b[^;(]*?(\w+)\(', exported_symbols.tree.read('tools/c_api/c_api.h'), re.M))
 
@@ -187,6 +202,7 @@ def main():
         check_headers(first)
         check_paths(first)
         check_libraries(first)
+        check_inline_functions(first, folder)
         for file in ('share/man/man1/millrace.1', 'share/bash-completion/completions/millrace',
                      'share/doc/millrace/examples/first_program.cc'):
             check(os.path.exists(f'{first}/{file}'), f'{file} is installed')
@@ -195,6 +211,9 @@ def main():
         check_users(first, f'{folder}/one', f'{folder}/objects')
         words = configured(UNKNOWN, first, f'{folder}/unknown', fails=True)
         check("no component 'wheels'" in ' '.join(words.split()), f'an unknown component: {words}')
+        words = configured(WITHOUT_LIBRARIES, first, f'{folder}/without', fails=True)
+        check('Component core needs libuv, which is not here (Debian: libuv1-dev)' in ' '.join(words.split()),
+              f'a library of the system that is not there: {words}')
         words = configured(MIXED, first, f'{folder}/mixed', fails=True)
         check('MILLRACE_LINKAGE' in words, f'both the shared library and static ones: {words}')
         os.makedirs(os.path.dirname(second))

@@ -6,10 +6,14 @@ usage: exported_symbols.py BUILD_FOLDER            compares the committed list w
 
 The objects of the library are those of the static archives, so that the sources are compiled once. Their names are visible, and
 the version script says which of them leave the library. It lists symbols, not patterns: what is public is read in it, and a
-change of it is seen where it is reviewed. The list is made here from the classes, functions and variables that the headers of
-tools/dev/public_headers.txt and those that they include declare. Inline functions and templates are the user's own.
+change of it is seen where it is reviewed. The list is made here from what the installed headers declare: of public classes what
+is not private, of public headers every function and variable. Inline functions and templates are compiled into the programs of
+users. What else they may call is exported, too: private functions, and those of the headers that public ones include, but for
+functions whose name no header has more than once, where they are declared. Constructors, destructors, operators and virtual
+functions are called without their names.
 """
 
+import collections
 import os
 import re
 import subprocess
@@ -21,7 +25,8 @@ import source_tree as tree
 MAP = 'tools/install/libmillrace.map'
 ARCHIVES = ['core', 'tbb', 'net', 'actors', 'remote', 'stablehlo', 'devices', 'transfer', 'collectives', 'runtime']
 VERSION = 'MILLRACE_0'
-_BLANKED = re.compile(r'//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S | re.M)
+_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
+_DIRECTIVES = re.compile(r'^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', re.S | re.M)
 _TOKEN = re.compile(r'\[\[.*?\]\]|~?[A-Za-z_]\w*(?:::~?\w+)*|::|[0-9][\w\'.]*|\S', re.S)
 _SKIPPED = {'alignas', 'decltype', 'noexcept', 'requires', 'static_assert', '__attribute__'}
 _PREFIX = re.compile(r'^(?:vtable for|VTT for|typeinfo name for|typeinfo for|(?:non-)?virtual thunk to|'
@@ -33,10 +38,17 @@ class Declared:
 
     def __init__(self):
         self.classes, self.names, self.instantiated = set(), set(), set()
+        self.open = set()  # what users may name, and what is called without a name
+        self.words = collections.Counter()  # how often headers have a name
+        self._public = True
 
-    def read(self, text):
-        tokens = [t for t in _TOKEN.findall(_BLANKED.sub(' ', text)) if not t.startswith('[[')]
+    def read(self, text, public=True):
+        text = _TEXTS.sub(' ', text)
+        self.words.update(re.findall(r'\w+', text))  # of macros as well
+        tokens = [t for t in _TOKEN.findall(_DIRECTIVES.sub(' ', text)) if not t.startswith('[[')]
+        self._public = public
         scopes, said, i = [], [], 0  # scopes: (name, is it a class)
+        access = []  # of the classes
         while i < len(tokens):
             t = tokens[i]
             if t == '{':
@@ -44,20 +56,23 @@ class Declared:
                 if kind is None:
                     i = _closing(tokens, i)
                     if '(' in said and '=' not in said:  # a function with its body; else an initialiser, before a ';'
-                        self._statement(scopes, said)
+                        self._statement(scopes, said, access)
                         said = []
                 else:
                     scopes.append((name, kind == 'class'))
                     if kind == 'class':
                         self.classes.add(_joined(scopes))
+                        access.append('private' if _without_template(said)[0] == 'class' else 'public')
                     said = []
             elif t == '}':
-                scopes.pop()
+                if scopes.pop()[1]:
+                    access.pop()
                 said = []
             elif t == ';':
-                self._statement(scopes, said)
+                self._statement(scopes, said, access)
                 said = []
             elif t == ':' and said in (['public'], ['private'], ['protected']):
+                access[-1] = said[0]
                 said = []
             else:
                 said.append(t)
@@ -74,9 +89,9 @@ class Declared:
             return 'class', name
         return None, None
 
-    def _statement(self, scopes, said):
+    def _statement(self, scopes, said, access):
         words = _without_template(said)
-        if any(is_class for _, is_class in scopes) or not words or words[0] in ('using', 'friend', 'typedef', 'enum'):
+        if not words or words[0] in ('using', 'friend', 'typedef', 'enum'):
             return
         if said[:3] == ['extern', 'template', 'class']:
             self.instantiated.add(_joined([*scopes, (said[3], True)]))
@@ -84,19 +99,14 @@ class Declared:
         if words[0] in ('class', 'struct', 'union', 'static_assert'):
             if '(' not in words:
                 return
-        if 'operator' in words:
-            self.names.add(_joined([*scopes, ('operator', False)]))
+        name = _named(words)
+        if name is None:
             return
-        words = _without_calls(words)
-        if not words:
-            return
-        depth = 0
-        for at, word in enumerate(words):
-            depth += (word == '<') - (word == '>')
-            if depth == 0 and word in ('(', '=', '[') and at > 0:
-                self.names.add(_joined([*scopes, (words[at - 1], False)]))
-                return
-        self.names.add(_joined([*scopes, (words[-1], False)]))
+        whole = _joined([*scopes, (name, False)])
+        if not access:
+            self.names.add(whole)
+        if self._public and 'private' not in access or {'virtual', 'override', 'final'} & set(said):
+            self.open.add(whole)
 
     def has(self, demangled, weak):
         """Is a symbol one of theirs?"""
@@ -107,8 +117,24 @@ class Declared:
             return of_class[1] in self.classes  # weak also where only one source has them
         scope, name = _scope_and_name(_PREFIX.sub('', demangled))
         if weak:
-            return scope in self.instantiated
-        return scope in self.classes or f'{scope}::{name}' in self.names
+            return any(scope == whole or scope.startswith(whole + '::') for whole in self.instantiated)
+        if scope not in self.classes and f'{scope}::{name}' not in self.names:
+            return False
+        own = name.lstrip('~') == scope.rpartition('::')[2]  # a constructor or the destructor
+        return own or name == 'operator' or f'{scope}::{name}' in self.open or self.words[name] > 1
+
+
+def _named(words):
+    """What a declaration names."""
+    if 'operator' in words:
+        return 'operator'
+    words = _without_calls(words)
+    depth = 0
+    for at, word in enumerate(words):
+        depth += (word == '<') - (word == '>')
+        if depth == 0 and word in ('(', '=', '[', '{', ':') and at > 0:
+            return words[at - 1]
+    return words[-1] if words else None
 
 
 def _joined(scopes):
@@ -182,9 +208,10 @@ def installed_headers():
 
 def declared():
     names = Declared()
+    public = {tree.ours(check_headers.spelled(header)) for header, _ in check_headers.public_headers(tree.read(check_headers.LIST))}
     for header in installed_headers():
         if not header.endswith('c_api.h'):
-            names.read(tree.read(header))
+            names.read(tree.read(header), header in public)
     return names
 
 
