@@ -13,7 +13,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/start_thread.h"
-#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/exec/pool_executor.h"
 
 namespace millrace {
 namespace {
@@ -68,7 +68,7 @@ class ThreadExecutor final : public PoolExecutor {
 
 }  // namespace
 
-std::unique_ptr<PoolExecutor> detail::make_thread_executor(int threads, const std::string& name) {
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name) {
   return std::make_unique<ThreadExecutor>(threads, name);
 }
 

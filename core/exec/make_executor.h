@@ -1,88 +1,28 @@
-// make_executor: the one place that chooses a backend of PoolExecutor, threads of our own that run
-// work, behind one interface for every backend. A runtime has one for computing and one for what
-// may block. Backends: executor_threads.cc, executor_tbb.cc.
+// make_executor: the one place that chooses a backend of PoolExecutor. A runtime has one for
+// computing and one for what may block. This unit and executor_tbb.cc are a library of their own,
+// the only one that needs oneTBB: a program that calls make_thread_executor does without it.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
-#include <new>
 #include <string>
 
-#include "millrace/core/async/executor.h"
-#include "millrace/core/async/future.h"
-#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/exec/pool_executor.h"  // IWYU pragma: export
 
 namespace millrace {
 
-// States: open -> closing (close was called, work is running) -> closed. Thread-safety:
-// thread-safe. Deleting it closes it, waits for the work that is running (after close() has
-// completed, for nothing), and ends its threads; never on one of these (CHECKed). What is left are
-// a few hundred bytes that refuse work for ever (EX-3): what continues here may come long after.
-class PoolExecutor : public Executor {
- public:
-  int threads() const { return threads_; }
-  void submit(Work* work) noexcept final;
-  // Refuses new work, drops what has not started (EX-2), completes when what has started is done;
-  // on the thread that finished last.
-  Future<void> close();
-  // The calling thread runs work of this executor.
-  bool on_own_thread() const { return current_ == this; }
-  // Splits a kernel over these threads and the calling one.
-  Parallel& parallel() { return *parallel_; }
-
-  static void operator delete(PoolExecutor* executor, std::destroying_delete_t);
-  // For one whose threads did not start.
-  static void operator delete(void* memory) { ::operator delete(memory); }
-
- protected:
-  explicit PoolExecutor(int threads);
-  // Has one of the threads call consume(work), not inside this call.
-  virtual void enqueue(Work* work) noexcept = 0;
-  // The executor closes: calls drop(work) for what no thread has begun, where the backend can.
-  virtual void drop_queued() {}
-  // Once, when it has closed. Nothing is queued any more.
-  virtual void end_threads() = 0;
-  // On one of the threads: runs work, or drops it if the executor closes.
-  void consume(Work* work);
-  void drop(Work* work);
-
-  friend const PoolExecutor* current_pool();
-  static constinit thread_local const PoolExecutor* current_;  // whose work this thread runs
-
- private:
-  // Bit 0: closing. Above it: the work that was submitted and is not consumed yet, and calls.
-  static constexpr std::uint64_t kClosing = 1, kOne = 2;
-  bool closing() const { return (state_.load() & kClosing) != 0; }
-  void leave(std::uint64_t times = 1);
-
-  const int threads_;
-  const std::unique_ptr<Parallel> parallel_;
-  std::atomic<std::uint64_t> state_{0};
-  std::atomic<bool> completed_{false};
-  Promise<void> promise_;
-  const Future<void> closed_ = promise_.future();
-};
-
-// Whose work the calling thread runs; nullptr: it belongs to no PoolExecutor.
-const PoolExecutor* current_pool();
-
 enum class ExecutorBackend {
-  kThreads,  // plain threads around one queue: understood by every tool, fine for blocking work
+  kThreads,  // make_thread_executor
   kTbb,      // a oneTBB arena of its own, on workers that oneTBB lends to all: for computing
 };
 
 // kTbb; kThreads under ThreadSanitizer, which reports false races in oneTBB.
 ExecutorBackend default_compute_backend();
 
-// threads >= 1 (CHECKed). The name is that of the threads, as a debugger shows it (15 characters of
-// it). Work starts in any order. Throws std::system_error where the process may not have that many
-// more (start_thread.h).
+// As make_thread_executor.
 std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads,
                                             const std::string& name);
 
 namespace detail {
-std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name);
 std::unique_ptr<PoolExecutor> make_tbb_executor(int threads, const std::string& name);
 }  // namespace detail
 

@@ -9,7 +9,6 @@
 
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/read_file.h"
-#include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -339,28 +338,6 @@ Result<Attributes> create_options(const PluginEntry& entry, const ProcessPlace& 
     value = word->second;
   }
   return options;
-}
-
-ClientFactory make_factory(const PluginEntry& entry) {
-  return [entry](const ClientOptions& options) -> Result<std::unique_ptr<Client>> {
-    const OpeningOptions opening{.thread = options.opener ? options.opener() : nullptr,
-                                 .call = options.call};
-    MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path, opening, entry.name));
-    MILLRACE_TRY(auto settings, create_options(entry, options.process));
-    PjrtClientOptions made{.completions = options.environment.compute,
-                           .driver = options.environment.blocking,
-                           .frees = options.frees ? options.frees() : nullptr,
-                           .settings = std::move(settings),
-                           .store = options.store,
-                           .store_prefix = "pjrt/" + lower(entry.name) + "/",
-                           .clock = options.environment.clock,
-                           .trace = options.trace,
-                           .profile = options.profile,
-                           .timers = options.environment.timers,
-                           .close_timeout = options.close_timeout};
-    for (const auto& [name, value] : options.settings) made.settings[name] = value;
-    return open_client(*plugin, std::move(made), opening);
-  };
 }
 
 }  // namespace millrace::devices::pjrt

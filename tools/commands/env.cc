@@ -23,7 +23,7 @@
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/inspect/program_facts.h"
+#include "millrace/tools/inspect/bytes_text.h"
 
 namespace millrace::commands {
 

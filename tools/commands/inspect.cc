@@ -21,6 +21,7 @@
 #include "millrace/devices/stablehlo/ir/print.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/inspect/bytes_text.h"
 #include "millrace/tools/inspect/memory_picture.h"
 #include "millrace/tools/inspect/program_facts.h"
 #include "millrace/transfer/formats/file.h"

@@ -8,7 +8,7 @@
 
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
-#include "millrace/tools/inspect/program_facts.h"
+#include "millrace/tools/inspect/bytes_text.h"
 #include "millrace/tools/trace/svg.h"
 
 namespace millrace::inspect {

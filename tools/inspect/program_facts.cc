@@ -18,6 +18,7 @@
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
+#include "millrace/tools/inspect/bytes_text.h"
 
 namespace millrace::inspect {
 namespace {
@@ -205,17 +206,6 @@ std::vector<std::byte> random_bytes(const Shape& shape, std::uint32_t argument) 
 
 std::string step_kind(const std::string& step) {
   return step.starts_with("fused loop of ") ? "fused loop" : step;
-}
-
-std::string bytes_text(std::size_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit < 4) {
-    value /= 1024;
-    ++unit;
-  }
-  return printed(unit == 0 ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
 }
 
 Result<std::vector<devices::Shape>> argument_shapes(const devices::Program& program) {

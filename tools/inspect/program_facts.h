@@ -48,7 +48,5 @@ std::string op_times_text(const std::string& times);
 
 // The kind of a step of a plan by its name: fused loops of all lengths are one.
 std::string step_kind(const std::string& step);
-// "1.25 MiB", "640 B".
-std::string bytes_text(std::size_t bytes);
 
 }  // namespace millrace::inspect

@@ -1,0 +1,18 @@
+# Run by CPack over the folders that it makes packages of, one for each component: adds what Debian wants in each of them.
+foreach(pair libraries:libmillrace0 development:libmillrace-dev command:millrace documentation:libmillrace-doc)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 component)
+  list(GET pair 1 package)
+  set(root "${CPACK_TEMPORARY_DIRECTORY}/${component}/usr")
+  set(doc "${root}/share/doc/${package}")
+  file(MAKE_DIRECTORY "${doc}")
+  file(COPY_FILE "${CPACK_MILLRACE_DEBIAN}/copyright" "${doc}/copyright")
+  string(REGEX REPLACE ".*<(.*)>" "\\1" maintainer "${CPACK_PACKAGE_CONTACT}")
+  configure_file("${CPACK_MILLRACE_DEBIAN}/changelog" "${doc}/changelog.Debian" @ONLY)
+  file(GLOB_RECURSE compressed "${doc}/changelog.Debian" "${root}/share/man/*.1")
+  foreach(file ${compressed})
+    execute_process(COMMAND gzip -9nf "${file}" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  # As installed by whom and from what tree does not matter.
+  execute_process(COMMAND chmod -R u=rwX,go=rX "${CPACK_TEMPORARY_DIRECTORY}/${component}" COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
