@@ -16,7 +16,6 @@ using devices::Buffers;
 using devices::Client;
 using devices::HostArray;
 using devices::HostView;
-using devices::PutResult;
 using devices::Shape;
 
 namespace {
@@ -34,8 +33,8 @@ HostArray slice(const HostArray& array, std::int64_t first, std::int64_t rows) {
                    array.owner());
 }
 
-// The rows of all requests for one input, in memory that the device takes over.
-Result<Future<PutResult>> put_rows(const RunningBatch& running, const BatchTensor& input) {
+// The rows of all requests for one input, in the device's put memory, which it then uses in place.
+Result<Future<Buffer>> put_rows(const RunningBatch& running, const BatchTensor& input) {
   const BatchModel& model = running.model();
   const std::int64_t length = model.lengths()[running.batch.bucket];
   const Shape shape = batch_shape(input.row, running.batch.size, length);
@@ -54,39 +53,39 @@ Result<Future<PutResult>> put_rows(const RunningBatch& running, const BatchTenso
   view.data = memory.array.bytes().data();
   view.shape = shape;
   view.owner = memory.array.owner();
-  return running.device.put_borrowed(std::move(view), memory.semantics);
+  return running.device.put(std::move(view));
 }
 
-Result<PooledVector<Future<PutResult>>> put_all(const RunningBatch& running) {
-  PooledVector<Future<PutResult>> puts;
-  for (const BatchTensor& input : running.model().inputs()) {
-    MILLRACE_TRY(Future<PutResult> put, put_rows(running, input));
-    puts.push_back(std::move(put));
-  }
-  return puts;
-}
-
-ListOf<Argument> arguments_of(const RunningBatch& running, std::size_t count,
-                              const PooledVector<Future<PutResult>>& puts) {
+Result<ListOf<Argument>> put_all(const RunningBatch& running, std::size_t count) {
   ListOf<Argument> arguments;
   arguments.resize(count);
   for (const BatchConstant& constant : running.model().constants(running.batch.device))
     arguments[constant.position] = constant.buffer;
-  for (std::size_t i = 0; i < puts.size(); ++i)
-    arguments[running.model().inputs()[i].position] = puts[i].result()->buffer;
+  for (const BatchTensor& input : running.model().inputs()) {
+    MILLRACE_TRY(arguments[input.position], put_rows(running, input));
+  }
   return arguments;
 }
 
+// For those who asked, an error of the batch as a whole is not one of theirs.
+Error batch_error(const Error& error, const std::string& model) {
+  const std::string context = "running a batch of model '" + model + "'";
+  switch (error.code()) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kOutOfRange:
+      return Error(ErrorCode::kInternal, context + ": " + error.message());
+    default:
+      return error.with_context(context);
+  }
+}
+
 Task<PooledVector<HostArray>> outputs_of(Ref<RunningBatch> running) {
-  Result<PooledVector<Future<PutResult>>> puts = put_all(*running);
-  if (!puts) co_return puts.error();
-  const Status put = co_await when_all(*puts);
-  if (!put) co_return put.error();
   const devices::Executable& program =
       running->model().program(running->batch.bucket, running->batch.size).executable;
-  const ListOf<Argument> arguments = arguments_of(*running, program.input_shapes().size(), *puts);
-  puts->clear();
-  const Result<Buffers> outputs = co_await running->device.execute(program, arguments);
+  const Result<ListOf<Argument>> arguments = put_all(*running, program.input_shapes().size());
+  if (!arguments) co_return arguments.error();
+  const Result<Buffers> outputs = co_await running->device.execute(program, *arguments);
   if (!outputs) co_return outputs.error();
   PooledVector<Future<HostArray>> fetches;
   for (const BatchTensor& output : running->model().outputs())
@@ -118,9 +117,7 @@ Task<void> run_batch(Ref<RunningBatch> running, const Clock& clock) {
   for (std::size_t i = 0; i < running->batch.places.size(); ++i) {
     BatchRequest& request = running->request(i);
     if (!outputs) {
-      request.end(std::unexpected(outputs.error().with_context("running a batch of model '" +
-                                                               running->queue->name + "'")),
-                  now);
+      request.end(std::unexpected(batch_error(outputs.error(), running->queue->name)), now);
       continue;
     }
     RowOutputs rows;
