@@ -158,6 +158,17 @@ void add_collectives_runs(CLI::App& command, CollectivesFlags& flags) {
   add_trace_file(command, flags);
   command.add_flag("--json", flags.json, "one JSON object per line on stdout");
 }
+void add_serving_options(CLI::App& command, ServeFlags& flags) {
+  add_serve_options(command, flags);
+  add_plugins(command, flags.plugins);
+  add_compilation_cache(command, flags);
+  command.add_option("--devices", flags.devices, "use so many devices (default: all)")
+      ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
+  add_threads(command, flags);
+  add_trace_file(command, flags);
+  command.add_flag("--json", flags.json, "one JSON object per line on stdout");
+}
+
 void add_train_options(CLI::App& command, TrainFlags& flags) {
   train::TrainingOptions& training = flags.training;
   command.add_option("--model", training.model, "folder with manifest.json and its programs")
@@ -443,6 +454,8 @@ int main(int argc, char** argv) {
                add_collectives_runs, collectives_command),
       add_verb(app, "launch", "run a program many times, as the ranks of one job on this host",
                add_launch_options, launch_command),
+      add_verb(app, "serve", "answer inference requests over HTTP: the Open Inference Protocol v2",
+               add_serving_options, serve_command),
       add_verb(app, "status",
                "print the jobs of this user here: their ranks, and how far these are",
                add_status_options, status_command),
