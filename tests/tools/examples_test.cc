@@ -83,9 +83,8 @@ std::vector<std::string> code_blocks(const std::string& language, const std::str
 
 TEST(ExamplesTest, ReadmeShowsPartsOfTheOthersAsTheyAre) {
   const auto loop = code_blocks("cpp", "## Inside your own event loop");
-  ASSERT_EQ(loop.size(), 2U);
-  EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"),
-              ::testing::AllOf(::testing::HasSubstr(loop[0]), ::testing::HasSubstr(loop[1])));
+  ASSERT_EQ(loop.size(), 1U);
+  EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"), ::testing::HasSubstr(loop[0]));
   const auto many = code_blocks("cpp", "## Many processes");
   ASSERT_EQ(many.size(), 1U);
   EXPECT_THAT(file_text("tools/examples/many_processes.cc"), ::testing::HasSubstr(many[0]));

@@ -162,7 +162,7 @@ class SelectScatter::Walk {
       if (inside) found(offset, places);
     }
   }
-  // Of the window's first element, where all of them are inside; else -1.
+  // Where the first element of the window is, if all of them are inside; else -1.
   std::int64_t offset_of_whole() const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < walked_; ++d) {
