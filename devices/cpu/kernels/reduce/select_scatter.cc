@@ -97,7 +97,7 @@ class SelectScatter::Walk {
   }
 
  private:
-  // Of one inner element, all windows along the last dimension; source: its first one's place.
+  // One inner element's windows along the last dimension; source: the place of the first one.
   void run_row(std::int64_t source, std::int64_t shift) {
     const Dim& last = s_.dims_.back();
     lanes_.step = last.stride * last.step;
