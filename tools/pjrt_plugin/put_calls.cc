@@ -21,8 +21,8 @@ Result<HostBufferSemantics> read_semantics(int given) {
   return static_cast<HostBufferSemantics>(given);
 }
 
-// Few bytes are copied at once even where they could be used in place: that they are given back
-// would wake the thread of callbacks, which costs more than the copy.
+// Few bytes are copied at once even where they could be used in place: to release them later would
+// wake the thread of callbacks, which costs more than the copy.
 HostBufferSemantics how_to_put(HostBufferSemantics semantics, const devices::Shape& shape) {
   constexpr std::size_t kFewBytes = 16 << 10;
   return semantics == HostBufferSemantics::kImmutableZeroCopy && shape.size_bytes() <= kFewBytes

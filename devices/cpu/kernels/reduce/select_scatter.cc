@@ -97,7 +97,7 @@ class SelectScatter::Walk {
   }
 
  private:
-  // Of one inner element, all windows along the last dimension; source: its first one's place.
+  // All windows along the last dimension, of one inner element; source: the first one's place.
   void run_row(std::int64_t source, std::int64_t shift) {
     const Dim& last = s_.dims_.back();
     lanes_.step = last.stride * last.step;
@@ -162,7 +162,7 @@ class SelectScatter::Walk {
       if (inside) found(offset, places);
     }
   }
-  // Of the window's first element, where all of them are inside; else -1.
+  // Where the window's first element is, if all of them are inside; else -1.
   std::int64_t offset_of_whole() const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < walked_; ++d) {
