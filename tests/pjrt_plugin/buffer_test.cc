@@ -84,6 +84,37 @@ TEST_F(BufferTest, IntegersOfLessThanAByteHaveTheirSign) {
   destroy(y);
 }
 
+// Bytes that the client would leave in place for good: many are used there, until the buffer ends.
+TEST_F(BufferTest, FewBytesAreCopiedAtOnceAndManyAreUsedInPlace) {
+  alignas(64) static float values[8192] = {1, 2, 3, 4};
+  const auto is_returned = [](abi::Event* event) {
+    abi::EventIsReadyArgs args{{}, event};
+    must(args);
+    return args.is_ready;
+  };
+  auto few = args_of(values, abi::BufferType::kF32, {4});
+  few.host_buffer_semantics = 2;
+  must(few);
+  EXPECT_TRUE(is_returned(few.done_with_host_buffer));
+  auto many = args_of(values, abi::BufferType::kF32, {8192});
+  many.host_buffer_semantics = 2;
+  must(many);
+  EXPECT_FALSE(is_returned(many.done_with_host_buffer));
+  values[0] = 7;
+  EXPECT_EQ(fetched(few.buffer)[0], 1);
+  EXPECT_EQ(fetched(many.buffer)[0], 7);
+  values[0] = 1;
+  // Bytes that the device may write into stay where they are, however few.
+  auto writable = args_of(values, abi::BufferType::kF32, {4});
+  writable.host_buffer_semantics = 3;
+  must(writable);
+  EXPECT_FALSE(is_returned(writable.done_with_host_buffer));
+  for (auto* const args : {&few, &many, &writable}) {
+    destroy(args->buffer);
+    EXPECT_TRUE(awaited(args->done_with_host_buffer).ok());
+  }
+}
+
 TEST_F(BufferTest, WhatIsNoArrayIsRefused) {
   const std::array<float, 4> values{};
   auto negative = args_of(values.data(), abi::BufferType::kF32, {2, -2});

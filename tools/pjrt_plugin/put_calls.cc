@@ -21,6 +21,15 @@ Result<HostBufferSemantics> read_semantics(int given) {
   return static_cast<HostBufferSemantics>(given);
 }
 
+// Few bytes are copied at once even where they could be used in place: to release them later would
+// wake the thread of callbacks, which costs more than the copy.
+HostBufferSemantics how_to_put(HostBufferSemantics semantics, const devices::Shape& shape) {
+  constexpr std::size_t kFewBytes = 16 << 10;
+  return semantics == HostBufferSemantics::kImmutableZeroCopy && shape.size_bytes() <= kFewBytes
+             ? HostBufferSemantics::kImmutableOnlyDuringCall
+             : semantics;
+}
+
 Result<devices::PutResult> put_narrow(const ClientBody& body, const devices::HostView& view,
                                       devices::DeviceId device) {
   MILLRACE_TRY_STATUS(devices::check(view));
@@ -46,7 +55,7 @@ Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
   MILLRACE_TRY(devices::PutResult put,
                has_spare_bits(shape.dtype())
                    ? put_narrow(body, view, memory->device->id())
-                   : body.cpu().put(view, semantics, memory->device->id(), -1));
+                   : body.cpu().put(view, how_to_put(semantics, shape), memory->device->id(), -1));
   if (!put.source_released.valid()) put.source_released = make_ready();
   std::unique_ptr<abi::Buffer> buffer(
       make_buffer(memory->device->body, std::move(put.buffer), memory));
