@@ -138,6 +138,16 @@ constexpr Row kRows[] = {
      "stablehlo.return %s : tensor<i1>\n}, {\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = "
      "stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}) : "
      "(tensor<16x64x32x32xf32>, tensor<16x64x16x16xf32>, tensor<f32>) -> tensor<16x64x32x32xf32>"},
+    {"select_and_scatter_overlapping",
+     "%a: tensor<8x56x56x64xf32>, %u: tensor<8x28x28x64xf32>, %z: tensor<f32>",
+     "tensor<8x56x56x64xf32>",
+     "%r = \"stablehlo.select_and_scatter\"(%a, %u, %z) <{window_dimensions = array<i64: 1, 3, 3, "
+     "1>, window_strides = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [0, 1], [0, 1], [0, "
+     "0]]> : tensor<4x2xi64>}> ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "%s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "stablehlo.return %s : tensor<i1>\n}, {\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = "
+     "stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}) : "
+     "(tensor<8x56x56x64xf32>, tensor<8x28x28x64xf32>, tensor<f32>) -> tensor<8x56x56x64xf32>"},
     {"sort", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
      "%r = \"stablehlo.sort\"(%a) <{dimension = 0 : i64}> ({\n^bb0(%x: tensor<f32>, %y: "
      "tensor<f32>):\n%s = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> "

@@ -1,6 +1,8 @@
 #include "millrace/devices/device_actor.h"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "millrace/actors/system.h"
@@ -273,10 +275,12 @@ Status DeviceActor::try_restart() {
   return {};
 }
 
-std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options) {
+std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options,
+                                 std::size_t most) {
   auto sequencer = std::make_shared<LaunchSequencer>();
   std::vector<Device> devices;
-  for (const DeviceInfo& info : client.devices()) {
+  const std::span<const DeviceInfo> all = client.devices();
+  for (const DeviceInfo& info : all.first(std::min(most, all.size()))) {
     auto body = make_ref<DeviceBody>(client, info, options, sequencer);
     actors::spawn_alone<DeviceActor>(options.environment, body->name(),
                                      {.inline_when_idle = options.inline_when_idle}, body);

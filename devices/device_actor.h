@@ -70,8 +70,10 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   Promise<void> ended_;  // while it closes
 };
 
-// A Device for each device of client, with one order of the launches that span them. The client and
-// what options.environment points to outlive them; close() of each ends its actor.
-std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options);
+// A Device for each device of client, or for so many of the first, with one order of the launches
+// that span them. The client and what options.environment points to outlive them; close() of each
+// ends its actor.
+std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options,
+                                 std::size_t most = ~std::size_t{0});
 
 }  // namespace millrace::devices

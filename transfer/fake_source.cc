@@ -11,8 +11,10 @@ namespace {
 using devices::DType;
 using devices::Shape;
 
-constexpr std::int64_t kCell = 4;  // a pattern is made of squares of this many pixels
-constexpr int kNoise = 96;         // noise is uniform in [-kNoise, kNoise]
+constexpr std::int64_t kCell = 4;    // a pattern is made of squares of this many pixels
+constexpr int kNoise = 96;           // noise is uniform in [-kNoise, kNoise]
+constexpr std::int64_t kShift = 14;  // an image is moved by fewer pixels, down and to the right
+constexpr int kOther = 50;           // percent of another class's pattern that an image has at most
 // The streams of this file, apart from those of the devices of a run.
 constexpr std::uint32_t kPatternDomain = 0x70617474;
 constexpr std::uint32_t kLabelDomain = 0x6c61626c;
@@ -53,11 +55,24 @@ std::uint8_t FakeSource::label(std::uint64_t item) const {
 
 void FakeSource::generate(std::uint64_t item, std::span<std::byte> image) const {
   RandomStream random(options_.seed, kNoiseDomain, options_.first_item + item);
-  const std::uint8_t* pattern =
-      patterns_.data() + static_cast<std::size_t>(label(item)) * image.size();
-  for (std::size_t i = 0; i < image.size(); ++i) {
-    const int noise = static_cast<int>(random.next() % (2 * kNoise + 1)) - kNoise;
-    image[i] = static_cast<std::byte>(std::clamp(pattern[i] + noise, 0, 255));
+  const auto draw = [&random](std::int64_t below) {
+    return static_cast<std::int64_t>(random.next() % static_cast<std::uint32_t>(below));
+  };
+  const std::uint8_t* own = pattern(label(item));
+  const std::uint8_t* other = pattern(static_cast<std::uint8_t>(draw(options_.classes)));
+  const std::int64_t share = draw(kOther + 1);
+  const std::int64_t down = draw(std::min(kShift, options_.height));
+  const std::int64_t right = draw(std::min(kShift, options_.width));
+  std::size_t i = 0;
+  for (std::int64_t y = 0; y < options_.height; ++y) {
+    const std::int64_t row = (y + down) % options_.height * options_.width;
+    for (std::int64_t x = 0; x < options_.width; ++x, ++i) {
+      const std::int64_t moved = x + right;
+      const std::int64_t from = row + (moved < options_.width ? moved : moved - options_.width);
+      const std::int64_t clear = (own[from] * (100 - share) + other[from] * share) / 100;
+      const std::int64_t noise = draw(2 * kNoise + 1) - kNoise;
+      image[i] = static_cast<std::byte>(std::clamp<std::int64_t>(clear + noise, 0, 255));
+    }
   }
 }
 

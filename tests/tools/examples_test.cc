@@ -48,6 +48,15 @@ TEST(ExamplesTest, ManyProcessesAloneAreOne) {
   EXPECT_EQ(output_of("many_processes"), "rank 0 of 1: 1 0\n");
 }
 
+TEST(ExamplesTest, DataParallelLearnsTheSameOnFourDevices) {
+  EXPECT_EQ(output_of("data_parallel"),
+            "y = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\n");
+}
+
+TEST(ExamplesTest, ActorWithAModelAnswersAndCounts) {
+  EXPECT_EQ(output_of("actor_with_a_model"), "2 20\n4 40\n2 questions\n");
+}
+
 TEST(ExamplesTest, COnPollPrintsTheSum) { EXPECT_EQ(output_of("c_on_poll"), "11 22 33\n"); }
 
 TEST(ExamplesTest, ReadmeShowsTheFirstProgramAsItIs) {
@@ -74,9 +83,8 @@ std::vector<std::string> code_blocks(const std::string& language, const std::str
 
 TEST(ExamplesTest, ReadmeShowsPartsOfTheOthersAsTheyAre) {
   const auto loop = code_blocks("cpp", "## Inside your own event loop");
-  ASSERT_EQ(loop.size(), 2U);
-  EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"),
-              ::testing::AllOf(::testing::HasSubstr(loop[0]), ::testing::HasSubstr(loop[1])));
+  ASSERT_EQ(loop.size(), 1U);
+  EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"), ::testing::HasSubstr(loop[0]));
   const auto many = code_blocks("cpp", "## Many processes");
   ASSERT_EQ(many.size(), 1U);
   EXPECT_THAT(file_text("tools/examples/many_processes.cc"), ::testing::HasSubstr(many[0]));

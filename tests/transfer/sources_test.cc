@@ -219,7 +219,9 @@ TEST(FakeSourceTest, ClassesCanBeLearnt) {
     }
     right += by_distance.begin()->second == source.label(item);
   }
-  EXPECT_EQ(right, 200);
+  EXPECT_GT(right, 100) << "chance gives 20";
+  EXPECT_LT(right, 190)
+      << "they are moved, and in part another class's: the mean of each is not all";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "millrace/core/observe/log.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
+#include "millrace/tools/api/installed_plugins.h"
 
 namespace millrace {
 namespace {
@@ -138,7 +139,8 @@ Status Runtime::Core::make_client(const CallOptions& call) {
   if (!opened) {
     const auto* detail = opened.error().detail<devices::OpeningGivenUp>();
     if (detail != nullptr && detail->left) given_up = opened.error();
-    return std::unexpected(opened.error());
+    return std::unexpected(with_plugin_advice(opened.error(), known.registry, options.device,
+                                              client_options.variables));
   }
   client = std::move(opened->client);
   device_kind = opened->choice.name;
@@ -199,15 +201,22 @@ Status Runtime::Core::make(const CallOptions& call) {
 
   devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
   actor_options.inline_when_idle = true;
+  const std::size_t there = client->devices().size();
+  const auto wanted = static_cast<std::size_t>(options.devices.value_or(static_cast<int>(there)));
+  if (wanted > there) {
+    return fail(ErrorCode::kInvalidArgument, std::to_string(wanted) +
+                                                 " devices were asked for, but '" + device_kind +
+                                                 "' has " + std::to_string(there));
+  }
   if (client->calls_may_block()) {
     // A thread of each device's own, so that neither a file nor another device's call delays it.
-    for (std::size_t i = 0; i < client->devices().size(); ++i) {
+    for (std::size_t i = 0; i < wanted; ++i) {
       device_pools.push_back(
           make_executor(ExecutorBackend::kThreads, 1, "millrace-drv" + std::to_string(i)));
       actor_options.drivers.push_back(device_pools.back().get());
     }
   }
-  devices = devices::make_devices(*client, actor_options);
+  devices = devices::make_devices(*client, actor_options, wanted);
   MILLRACE_TRY_STATUS(ask_memory(call));
   // Not earlier: a start that fails leaves an old trace as it was.
   if (trace_file) trace_file->begin();

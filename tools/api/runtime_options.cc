@@ -13,11 +13,36 @@
 
 namespace millrace {
 
+namespace {
+
+// Variables of PyTorch/XLA that say how many devices, or which, to take. (libtpu reads
+// TPU_VISIBLE_CHIPS and TPU_PROCESS_BOUNDS itself.)
+Status read_foreign(const devices::Variables& variables, RuntimeOptions& options) {
+  if (!variables("XRT_TPU_CONFIG").value_or("").empty()) {
+    return fail(ErrorCode::kUnimplemented,
+                "XRT_TPU_CONFIG is set, which is XRT's: PJRT_DEVICE=TPU takes the chips of this "
+                "host, and TPU_VISIBLE_CHIPS some of them; unset XRT_TPU_CONFIG");
+  }
+  MILLRACE_TRY(const std::optional<int> gpus,
+               devices::read_count(variables, "GPU_NUM_DEVICES", 1, RuntimeOptions::kMostDevices));
+  if (!gpus) return {};
+  if (options.device.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "GPU_NUM_DEVICES is set, but PJRT_DEVICE is not: set that to CUDA, or to the name "
+                "of another plugin, or unset GPU_NUM_DEVICES");
+  }
+  if (devices::lower(options.device) != "cpu") options.devices = gpus;
+  return {};
+}
+
+}  // namespace
+
 int RuntimeOptions::most_threads() { return millrace::most_threads(); }
 
 Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   RuntimeOptions options;
   options.device = variables("PJRT_DEVICE").value_or("");
+  MILLRACE_TRY_STATUS(read_foreign(variables, options));
   // The backend reads it where it counts; a bad one is reported in any case.
   MILLRACE_TRY([[maybe_unused]] const std::optional<int> devices,
                devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));

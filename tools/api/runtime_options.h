@@ -27,8 +27,10 @@ struct RuntimeOptions {
   std::string device = {};  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   // Where device was named, in errors, unless PJRT_DEVICE says the same.
   std::string device_said_by = "RuntimeOptions::device";
-  std::optional<int> devices =
-      {};  // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
+  // GPU_NUM_DEVICES, of a device that is no CPU. How many, of a plugin the first ones; left out: as
+  // the backend's variable says (CPU_NUM_DEVICES), else all. Runtime::create: kInvalidArgument
+  // where a plugin has fewer.
+  std::optional<int> devices = {};
   // MILLRACE_THREADS. So many threads run programs, shared out over the devices, at least one each;
   // as many more run actors, continuations and the decoding of the loader. 0: one per core; at
   // most most_threads().

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/core/async/blocking.h"
@@ -10,6 +11,7 @@
 #include "millrace/devices/cpu/backends.h"
 #include "millrace/devices/stablehlo/ir/attribute.h"
 #include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/tools/api/installed_plugins.h"
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/trace/trace_file.h"
 
@@ -39,6 +41,17 @@ Status check_one_device(const devices::Program& program) {
   return {};
 }
 
+// Those whose names are not taken by others.
+Status add_installed_plugins(RuntimeOptions& options) {
+  MILLRACE_TRY(const KnownBackends known, find_backends(options));
+  const std::vector<std::string> taken = known.registry.names();
+  for (devices::pjrt::PluginEntry& plugin : installed_plugins(options.variables)) {
+    if (std::ranges::find(taken, plugin.name) == taken.end())
+      options.plugins.push_back(std::move(plugin));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string version_text() {
@@ -55,7 +68,7 @@ Result<RuntimeOptions> runtime_options(const RuntimeFlags& flags) {
   };
   Result<RuntimeOptions> options = RuntimeOptions::from_env();
   if (!options) return usage(options.error());
-  for (const std::string& plugin : flags.plugins) {
+  for (const std::string& plugin : flags.plugins.given) {
     Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(plugin);
     if (!entry) return usage(entry.error());
     // A plugin cannot take the name of what is built in.
@@ -63,6 +76,7 @@ Result<RuntimeOptions> runtime_options(const RuntimeFlags& flags) {
       return usage(free.error().with_context("--plugin " + plugin));
     options->plugins.push_back(*std::move(entry));
   }
+  if (flags.plugins.find) MILLRACE_TRY_STATUS(add_installed_plugins(*options));
   if (!flags.compilation_cache.empty()) {
     auto cache = devices::CompilationCacheOptions::parse(flags.compilation_cache);
     if (!cache) return usage(cache.error().with_context("--compilation-cache"));

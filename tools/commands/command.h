@@ -29,9 +29,14 @@ struct InputFlags {
   std::string folder;              // or 0.npy, 1.npy, ... in here
 };
 
+struct PluginFlags {
+  std::vector<std::string> given = {};  // NAME=PATH[,OPTION=VALUE...] each
+  bool find = false;                    // those that pip has installed, too
+};
+
 // What the commands that open a runtime have in common.
 struct RuntimeFlags {
-  std::vector<std::string> plugins = {};  // NAME=PATH[,OPTION=VALUE...] each
+  PluginFlags plugins = {};
   // FOLDER[,read_only][,max=BYTES]; empty: as the environment says
   std::string compilation_cache = {};
   std::optional<int> threads = {};
@@ -42,7 +47,7 @@ struct RuntimeFlags {
 };
 
 struct DevicesFlags {
-  std::vector<std::string> plugins;
+  PluginFlags plugins;
   double deadline_seconds = 30;  // of the look at each
   bool json = false;
 };
@@ -112,6 +117,24 @@ struct CollectivesFlags : RuntimeFlags {
   std::string fault;                // KIND@RANK
 };
 
+struct ServeFlags : RuntimeFlags {
+  std::vector<std::string> models;       // NAME=FOLDER each
+  std::vector<std::string> checkpoints;  // NAME=DIR each
+  std::string listen = "127.0.0.1:8000";
+  bool is_public = false;
+  std::string token_file;
+  std::vector<std::int64_t> batch_sizes;  // none: all that were exported
+  double delay_ms = 2;
+  std::size_t queue_requests = 1024;
+  std::size_t queue_mib = 64;
+  std::size_t body_mib = 64;
+  std::size_t connections = 1024;
+  double request_seconds = 30;
+  double reload_seconds = 1;
+  double grace_seconds = 10;
+  bool access_log = false;
+};
+
 struct StatusFlags {
   bool json = false;
 };
@@ -140,6 +163,8 @@ Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
 Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& console);
 void add_collectives_options(CLI::App& command, CollectivesFlags& flags);
+Result<ExitCode> serve_command(const ServeFlags& flags, Console& console);
+void add_serve_options(CLI::App& command, ServeFlags& flags);
 Result<ExitCode> status_command(const StatusFlags& flags, Console& console);
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
 void add_launch_options(CLI::App& command, LaunchFlags& flags);

@@ -13,6 +13,7 @@
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/registry.h"
+#include "millrace/tools/api/installed_plugins.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 
@@ -202,11 +203,15 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
   MILLRACE_TRY(const KnownBackends known, find_backends(options));
   const std::map<std::string, Look> looks =
       look_at_all(known, options, flags.deadline_seconds, console);
-  const Result<devices::ClientChoice> choice = known.registry.choose(
+  Result<devices::ClientChoice> choice = known.registry.choose(
       options.variables,
       [&looks](const std::string& name) -> Status { return looks.at(name).opened; });
+  if (!choice)
+    choice = std::unexpected(
+        with_plugin_advice(choice.error(), known.registry, options.device, options.variables));
   Json json = choice ? looks.at(choice->name).json : Json{{"schema", 1}};
   std::string text = choice ? to_text(json) : "";
+  if (choice && known.plugins.contains(choice->name)) text.insert(0, choice->name + ":\n");
   if (choice) {
     json["reason"] = choice->reason;
   } else {

@@ -42,6 +42,7 @@ struct Variable {
 constexpr std::array kVariables = {
     Variable{"PJRT_DEVICE", "the best that can be opened"},
     Variable{"CPU_NUM_DEVICES", "1"},
+    Variable{"GPU_NUM_DEVICES", "all of a plugin"},
     Variable{"PJRT_NAMES_AND_LIBRARY_PATHS", "no plugins"},
     Variable{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"},
     Variable{"MILLRACE_THREADS", "one per core"},

@@ -107,7 +107,7 @@ std::string compiled_text(const Json& json) {
 }
 
 bool wants_plugin(const InspectFlags& flags, const RuntimeOptions& options) {
-  return !flags.plugins.empty() ||
+  return !flags.plugins.given.empty() || flags.plugins.find ||
          (!options.device.empty() && ::strcasecmp(options.device.c_str(), "cpu") != 0);
 }
 

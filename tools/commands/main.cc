@@ -19,6 +19,7 @@
 
 #include "millrace/core/async/future.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/suggestion.h"
 #include "millrace/tools/train/step_watch.h"
 
 namespace {
@@ -67,10 +68,12 @@ void add_json(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "one JSON object");
 }
 
-void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
-  add_list(command, "--plugin", plugins, "NAME=PATH[,OPTION=VALUE...]",
+void add_plugins(CLI::App& command, PluginFlags& plugins) {
+  add_list(command, "--plugin", plugins.given, "NAME=PATH[,OPTION=VALUE...]",
            "a PJRT plugin, with its create options; may be repeated (see also "
            "PJRT_NAMES_AND_LIBRARY_PATHS and MILLRACE_PLUGIN_PATH)");
+  command.add_flag("--find-plugins", plugins.find,
+                   "also those that pip has installed (jax_plugins, libtpu, torch_xla)");
 }
 
 void add_compilation_cache(CLI::App& command, RuntimeFlags& flags) {
@@ -155,6 +158,17 @@ void add_collectives_runs(CLI::App& command, CollectivesFlags& flags) {
   add_trace_file(command, flags);
   command.add_flag("--json", flags.json, "one JSON object per line on stdout");
 }
+void add_serving_options(CLI::App& command, ServeFlags& flags) {
+  add_serve_options(command, flags);
+  add_plugins(command, flags.plugins);
+  add_compilation_cache(command, flags);
+  command.add_option("--devices", flags.devices, "use so many devices (default: all)")
+      ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
+  add_threads(command, flags);
+  add_trace_file(command, flags);
+  command.add_flag("--json", flags.json, "one JSON object per line on stdout");
+}
+
 void add_train_options(CLI::App& command, TrainFlags& flags) {
   train::TrainingOptions& training = flags.training;
   command.add_option("--model", training.model, "folder with manifest.json and its programs")
@@ -365,6 +379,17 @@ void prepare_process() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+// What may follow the command: its options and verbs.
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::App* verb : command.get_subcommands([](const CLI::App*) { return true; }))
+    words.push_back(verb->get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  return words;
+}
+
 // CLI11 reports a missing option before an unknown word, though a slip in the word is often why it
 // is missing. Where a value is wrong, the words behind it were not looked at.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
@@ -375,10 +400,16 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
                         dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
   if (is_value) unknown.clear();
   const std::string name = command == &app ? "millrace" : "millrace " + command->get_name();
-  Console(name).error(Error(
-      ErrorCode::kInvalidArgument,
-      (unknown.empty() ? error.what() : "there is no option or command '" + unknown.front() + "'") +
-          std::string("; see ") + name + " --help"));
+  std::string words = error.what();
+  const char* see = "; see ";
+  if (!unknown.empty()) {
+    words = "there is no option or command '" + unknown.front() + "'";
+    if (const std::string meant = closest(unknown.front(), words_of(*command)); !meant.empty()) {
+      words += "; did you mean '" + meant + "'?";
+      see = " See ";
+    }
+  }
+  Console(name).error(Error(ErrorCode::kInvalidArgument, words + see + name + " --help"));
   return static_cast<int>(ExitCode::kUsage);
 }
 
@@ -423,6 +454,8 @@ int main(int argc, char** argv) {
                add_collectives_runs, collectives_command),
       add_verb(app, "launch", "run a program many times, as the ranks of one job on this host",
                add_launch_options, launch_command),
+      add_verb(app, "serve", "answer inference requests over HTTP: the Open Inference Protocol v2",
+               add_serving_options, serve_command),
       add_verb(app, "status",
                "print the jobs of this user here: their ranks, and how far these are",
                add_status_options, status_command),

@@ -5,15 +5,17 @@ usage: check_headers.py [BUILD_FOLDER]     (default: build, which must be config
 - No other stage of tools/check proves that a header compiles alone: the build has precompiled headers, and clang-tidy reads
   several sources at once. So g++ compiles each here, in chains: a header comes after those of the chain that it includes
   itself, so that it sees what it would see alone. There are half as many chains as headers.
-- Each header of tools/dev/public_headers.txt is compiled alone by g++ and by clang++-19, with our warnings and those that users
-  turn on as errors; each of its types that the list names is made by default, copied and destroyed there, if it may, and each
-  value in braces is written there as a user writes it.
+- Each header of tools/dev/public_headers.txt is compiled so by g++ and by clang++-19, with our warnings and those that users
+  turn on as errors; each of its types that the list names is made by default, copied and destroyed behind it, if it may, and
+  each value in braces is written there as a user writes it.
 - An example is compiled with -O2, since g++ finds some things in headers only as it optimises what uses them.
 What passed is not compiled again until it or something of ours that it includes changes.
 """
 
+import collections
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,26 +68,31 @@ def chains(headers, closures):
     return lists
 
 
-def made(public):
-    """A source that includes the headers alone, makes, copies and destroys their types, as far as each may be, and
-    writes their values."""
-    words = [w for _, types in public for w in types]
-    named = [w for w in words if '{' not in w]  # one type may have two names
+def made(header, words):
+    """A source that includes the header alone, makes, copies and destroys its types, as far as each may be, and writes its
+    values. Several such sources are one, too."""
+    types = [w for w in words if '{' not in w]  # one type may have two names
     values = [w for w in words if '{' in w]
-    return '\n'.join([*(f'#include "{spelled(header)}"' for header, _ in public), '#include <type_traits>',
-                      'namespace millrace {', USE,
-                      *(f'void (*use_{i})(const {t}*) = use<{t}>;' for i, t in enumerate(named)),
+    own_space = re.sub(r'\W', '_', header)
+    return '\n'.join([f'#include "{spelled(header)}"', '#include <type_traits>', USE,
+                      f'namespace millrace::{own_space} {{',
+                      *(f'void (*use_{i})(const {t}*) = use<{t}>;' for i, t in enumerate(types)),
                       *(f'auto write_{i}() {{ return {v}; }}' for i, v in enumerate(values)), '}', ''])
 
 
-USE = """template <class T>
+USE = """#ifndef MILLRACE_USE
+#define MILLRACE_USE
+namespace millrace {
+template <class T>
 void use([[maybe_unused]] const T* given) {
   if constexpr (std::is_default_constructible_v<T>) {
     [[maybe_unused]] T made{};
     [[maybe_unused]] T plain;
   }
   if constexpr (std::is_copy_constructible_v<T>) [[maybe_unused]] T copy(*given);
-}"""
+}
+}
+#endif"""
 
 
 def compile_source(compiler, flags, source, build):
@@ -101,9 +108,10 @@ def own(header):
 
 def batches(work, closures):
     """What is compiled at once: the headers of a chain, or what else there is alone."""
-    chained = {w[3]: w for w in work if w[:4] == own(w[3])}
-    return [[chained[h] for h in chain] for chain in chains(list(chained), closures)] + \
-        [[w] for w in work if w[:4] != own(w[3])]
+    alike = collections.defaultdict(dict)  # by compiler and flags
+    for w in work:
+        alike[w[0], *w[1]][tree.ours(spelled(w[3]))] = w
+    return [[same[h] for h in chain] for same in alike.values() for chain in chains(list(same), closures)]
 
 
 def compile_batch(batch, build):
@@ -130,7 +138,7 @@ def main():
     # Compiler, flags, source and the header in it.
     checked = {tree.ours(spelled(h)) for h, _ in public}
     work = [own(h) for h in headers if h not in checked]
-    work += [(compiler, USERS, made([p]), p[0]) for p in public for compiler in (GCC, CLANG)]
+    work += [(compiler, USERS, made(*p), p[0]) for p in public for compiler in (GCC, CLANG)]
     work.append((GCC, OPTIMISED, tree.read(EXAMPLE), 'millrace.h'))
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'headers'))
     work = [(*w, closures.digest(tree.ours(spelled(w[3])), *w)) for w in work]

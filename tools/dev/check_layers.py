@@ -26,7 +26,7 @@ HOMES = {
     'tbb/': ('core/exec/executor_tbb',),
     'concurrentqueue/': ('core/exec/executor_threads',),
     'uv.h': ('core/', 'tools/examples/'),
-    'event2/': ('core/', 'tools/examples/'),
+    'event2/': ('core/', 'tools/examples/', 'tools/serve/', 'tools/commands/serve'),
     'spdlog/': ('core/observe/log',),
     'zlib.h': ('transfer/formats/',),
     'openssl/': ('core/net/handshake',),

@@ -1,5 +1,5 @@
-// Model: an exported model folder: manifest.json and its programs (tools/models/README.md has the
-// schema). A trainer wires programs by role and name and knows no network.
+// Model: an exported model folder as a training sees it. A trainer wires programs by role and name
+// and knows no network. Read next: tools/api/model_manifest.h, which has them.
 #pragma once
 
 #include <cstdint>
@@ -8,46 +8,13 @@
 #include <vector>
 
 #include "millrace/core/base/error.h"
-#include "millrace/devices/shape.h"
+#include "millrace/tools/api/model_manifest.h"
 
 namespace millrace::train {
 
-// What an array is for. Families (param, momentum, grad, state) are distinguished by name within a
-// role.
-enum class Role : std::uint8_t {
-  kSeed,
-  kParam,
-  kMomentum,
-  kState,
-  kGrad,
-  kImages,
-  kLabels,
-  kRandom,
-  kRows,
-  kLoss,
-  kCorrect,
-  kLossSum,
-  kLogProbs,
-};
-
-struct TensorSpec {
-  std::string name;
-  Role role{};
-  devices::Shape shape;
-  bool donated = false;
-};
-
-struct ProgramSpec {
-  std::string name;
-  std::string kind;                  // init, grad, update, eval, predict
-  std::optional<std::int64_t> rows;  // images per run
-  std::string path;
-  std::vector<TensorSpec> inputs;
-  std::vector<TensorSpec> outputs;
-
-  // Positions of a role, in the order of the program.
-  static std::vector<std::size_t> of_role(const std::vector<TensorSpec>& tensors, Role role);
-};
+using Role = TensorRole;
+using millrace::ProgramSpec;
+using millrace::TensorSpec;
 
 // Thread-safety: immutable.
 class Model {
@@ -57,9 +24,9 @@ class Model {
   // parameter.
   static Result<Model> load(const std::string& folder);
 
-  const std::string& name() const { return name_; }
-  std::int64_t classes() const { return classes_; }
-  const std::vector<std::int64_t>& image_shape() const { return image_shape_; }
+  const std::string& name() const { return manifest_.name; }
+  std::int64_t classes() const { return *manifest_.classes; }
+  const std::vector<std::int64_t>& image_shape() const { return *manifest_.image_shape; }
   // What a training carries from step to step: parameters, momenta (same names), then state, each
   // in the order of init's outputs.
   const std::vector<TensorSpec>& carried() const { return carried_; }
@@ -70,16 +37,14 @@ class Model {
   Result<const ProgramSpec*> program(const std::string& kind,
                                      std::optional<std::int64_t> rows = {}) const;
   // The rows that programs of a kind were exported for, ascending.
-  std::vector<std::int64_t> rows_of(const std::string& kind) const;
+  std::vector<std::int64_t> rows_of(const std::string& kind) const {
+    return manifest_.rows_of(kind);
+  }
 
  private:
   Status check() const;
 
-  std::string folder_;
-  std::string name_;
-  std::int64_t classes_ = 0;
-  std::vector<std::int64_t> image_shape_;
-  std::vector<ProgramSpec> programs_;
+  ModelManifest manifest_;
   std::vector<TensorSpec> carried_;
   std::vector<std::size_t> carried_by_init_;
 };

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace millrace::train {
@@ -55,13 +56,23 @@ Spans spans_of(const ReportInputs& inputs, const std::set<std::string>& names) {
   return spans;
 }
 
-double total_ms(const Spans& spans) {
-  double total = 0;
-  for (const auto& [begin, end] : spans) total += milliseconds(end - begin);
-  return total;
+double median_ms(const Spans& spans) {
+  std::vector<Duration> lengths;
+  for (const auto& [begin, end] : spans) lengths.push_back(end - begin);
+  return percentile(std::move(lengths), 0.5);
 }
-double mean_ms(const Spans& spans) {
-  return ratio(total_ms(spans), static_cast<double>(spans.size()));
+
+// A step may have several; the median is that of their sums.
+double median_of_steps(Spans spans, double steps) {
+  const auto each =
+      static_cast<std::size_t>(std::llround(ratio(static_cast<double>(spans.size()), steps)));
+  std::ranges::sort(spans);
+  std::vector<Duration> sums;
+  for (std::size_t i = 0; each > 0 && i + each <= spans.size(); i += each) {
+    Duration& sum = sums.emplace_back();
+    for (const auto& [begin, end] : std::span(spans).subspan(i, each)) sum += end - begin;
+  }
+  return percentile(std::move(sums), 0.5);
 }
 
 // The time that they cover together.
@@ -77,9 +88,18 @@ Duration covered(Spans spans) {
   return sum;
 }
 
-double stage_mean(const transfer::LoaderStats& loader, LoadStage stage) {
-  const transfer::StageStats& s = loader.stage(stage);
-  return ratio(milliseconds(s.busy), static_cast<double>(s.batches));
+// The median time of a batch in the stage.
+double stage_median(const ReportInputs& inputs, LoadStage stage) {
+  Spans spans;
+  std::map<TraceLane, bool> wanted;
+  for (const TraceEvent& event : inputs.events) {
+    const auto [known, is_new] = wanted.try_emplace(event.lane);
+    if (is_new)
+      known->second =
+          inputs.trace->lane_text(event.lane) == std::string("loader ") + to_string(stage);
+    if (known->second) spans.emplace_back(event.begin, event.end);
+  }
+  return median_ms(spans);
 }
 
 // What the sentence on the bottleneck is about. Shares are of the time of the steps, mean over the
@@ -187,12 +207,12 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   report.step_ms_median = percentile(inputs.step_times, 0.5);
   report.step_ms_p99 = percentile(inputs.step_times, 0.99);
   report.images_per_second = ratio(static_cast<double>(inputs.items), seconds(inputs.time));
-  report.stage_ms = {.read = stage_mean(inputs.loader, LoadStage::kRead),
-                     .decode = stage_mean(inputs.loader, LoadStage::kDecode),
-                     .host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer),
-                     .execute = mean_ms(spans_of(inputs, {grad})),
-                     .all_reduce = ratio(total_ms(spans_of(inputs, {"all_reduce"})), kept_steps),
-                     .update = mean_ms(spans_of(inputs, {update}))};
+  report.stage_ms = {.read = stage_median(inputs, LoadStage::kRead),
+                     .decode = stage_median(inputs, LoadStage::kDecode),
+                     .host_to_device = stage_median(inputs, LoadStage::kTransfer),
+                     .execute = median_ms(spans_of(inputs, {grad})),
+                     .all_reduce = median_of_steps(spans_of(inputs, {"all_reduce"}), kept_steps),
+                     .update = median_ms(spans_of(inputs, {update}))};
 
   Duration loading{};
   for (const transfer::StageStats& stage : inputs.loader.stages) loading += stage.busy;
@@ -241,9 +261,9 @@ std::string TrainingReport::to_text() const {
   }
   line("time per step", ms(step_ms_median) + " median, " + ms(step_ms_p99) + " p99");
   const StageTimes& s = stage_ms;
-  line("time in each stage", "read " + ms(s.read) + ", decode " + ms(s.decode) +
-                                 ", host-to-device " + ms(s.host_to_device) +
-                                 " (per batch of a device)");
+  line("medians of the stages", "read " + ms(s.read) + ", decode " + ms(s.decode) +
+                                    ", host-to-device " + ms(s.host_to_device) +
+                                    " (per batch of a device)");
   line("", "execute " + ms(s.execute) + ", all-reduce " + ms(s.all_reduce) + ", update " +
                ms(s.update));
   line("loading hidden", percent(overlap) + " of the loading time no device waited for");

@@ -31,8 +31,8 @@ struct TrainingStart {
   bool joins = false;  // a run that others have begun, and reported
 };
 
-// Mean milliseconds per step; stages of several devices run side by side, so they need not add up
-// to the step.
+// Median milliseconds of a batch or a program; all_reduce: of all those of a step.
+// Stages of several devices run side by side, so they need not add up to the step.
 struct StageTimes {
   double read = 0;
   double decode = 0;

@@ -9,6 +9,7 @@
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
 #include "millrace/devices/cpu/kernels/reduce/scan.h"
+#include "millrace/devices/cpu/kernels/reduce/select_scatter.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {
@@ -215,10 +216,18 @@ UnitKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
       return made;
     }
   }
+  if (auto fast = SelectScatter::create(shape.dtype(), n.region->comparison, n.region2->kind,
+                                        shape.dims(), n.window)) {
+    UnitKernel made = simple_kernel(n, [fast = *std::move(fast)](const StepFrame& f) {
+      fast.run(f.in(), f.in(1), f.in(2), f.out(), f.parallel);
+    });
+    made.name += " as comparisons";
+    return made;
+  }
   return simple_kernel(
       n, [select = n.region, scatter = n.region2, shape, window = n.window](const StepFrame& f) {
         select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.in(),
-                                  f.in(1), f.in(2), f.out());
+                                  f.in(1), f.in(2), f.out(), f.parallel);
       });
 }
 

@@ -41,6 +41,20 @@ TEST(RuntimeOptionsTest, VariablesAreRead) {
   EXPECT_EQ(compute_threads(*options), 3);
 }
 
+TEST(RuntimeOptionsTest, VariablesOfOtherRuntimesAreHonouredOrRefusedInWords) {
+  EXPECT_EQ(from({{"PJRT_DEVICE", "CUDA"}, {"GPU_NUM_DEVICES", "4"}})->devices, 4);
+  EXPECT_FALSE(from({{"PJRT_DEVICE", "CPU"}, {"GPU_NUM_DEVICES", "4"}})->devices);
+  for (const auto& [variables, words] : std::map<std::map<std::string, std::string>, std::string>{
+           {{{"GPU_NUM_DEVICES", "4"}}, "PJRT_DEVICE is not"},
+           {{{"PJRT_DEVICE", "CUDA"}, {"GPU_NUM_DEVICES", "four"}}, "GPU_NUM_DEVICES is 'four'"},
+           {{{"XRT_TPU_CONFIG", "localservice;0;localhost:51011"}}, "PJRT_DEVICE=TPU"}}) {
+    const auto options = from(variables);
+    ASSERT_FALSE(options) << words;
+    EXPECT_NE(options.error().message().find(words), std::string::npos)
+        << options.error().message();
+  }
+}
+
 TEST(RuntimeOptionsTest, PlaceAndStoreOfAJobAreRead) {
   std::map<std::string, std::string> variables = {{"RANK", "1"},
                                                   {"WORLD_SIZE", "4"},

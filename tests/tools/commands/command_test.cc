@@ -53,9 +53,11 @@ TEST(CommandTest, NoVerbAndUnknownOptionsAreUsageErrorsOnStderr) {
 
 TEST(CommandTest, UnknownWordIsReportedBeforeWhatIsMissingBecauseOfIt) {
   EXPECT_EQ(run_millrace({"trian", "--model", "m"}).err,
-            "millrace: error: there is no option or command 'trian'; see millrace --help\n");
+            "millrace: error: there is no option or command 'trian'; did you mean 'train'? See "
+            "millrace --help\n");
   EXPECT_EQ(run_millrace({"train", "--modle", "m"}).err,
-            "millrace train: error: there is no option or command '--modle'; see millrace train "
+            "millrace train: error: there is no option or command '--modle'; did you mean "
+            "'--model'? See millrace train "
             "--help\n");
   EXPECT_THAT(run_millrace({"run"}).err,
               ::testing::AllOf(StartsWith("millrace run: error: FILE"), HasSubstr("required")));
@@ -187,6 +189,7 @@ TEST(CommandTest, UnknownDeviceIsNamedWithWhatThereIs) {
   EXPECT_EQ(o.code, 3);
   EXPECT_THAT(o.err, HasSubstr("ABACUS"));
   EXPECT_THAT(o.err, ::testing::ContainsRegex("[cC][pP][uU]"));
+  EXPECT_THAT(o.err, HasSubstr("--plugin abacus=PATH"));
 }
 
 }  // namespace

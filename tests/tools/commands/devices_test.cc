@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -196,6 +197,36 @@ TEST(DevicesTest, PluginThatIsAskedForAndCrashesIsAnErrorOfTheDevice) {
   EXPECT_THAT(o.err, HasSubstr("killed by SIGABRT"));
   EXPECT_THAT(o.err, HasSubstr("first line\n")) << "what it said is passed on";
   EXPECT_THAT(o.out, HasSubstr("not chosen, cpu (PJRT_DEVICE=cpu):"));
+}
+
+TEST(DevicesTest, PluginsThatPipHasInstalledAreFoundWhereThatIsAskedFor) {
+  const TempFolder folder;
+  const std::string package = folder.path() + "/lib/python3.11/site-packages/jax_plugins/xla_cuda";
+  std::filesystem::create_directories(package);
+  std::filesystem::create_symlink(library("memory_plugin"), package + "/xla_cuda_plugin.so");
+  const std::map<std::string, std::string> variables = {
+      {"VIRTUAL_ENV", folder.path()}, {"PJRT_DEVICE", "CUDA"}, {"GPU_NUM_DEVICES", "1"}};
+  const Outcome o = run_millrace({"devices", "--find-plugins"}, variables);
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, ::testing::StartsWith("cuda:\nmemory "));
+
+  const Outcome not_asked = run_millrace({"devices"}, variables);
+  EXPECT_EQ(not_asked.code, 3);
+  EXPECT_THAT(not_asked.err, HasSubstr("pip has installed " + package +
+                                       "/xla_cuda_plugin.so: --find-plugins takes it"));
+
+  // As many of a plugin's devices are used as are asked for.
+  const auto env = [](const std::string& devices) {
+    return Json::parse(run_millrace({"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS",
+                                                         "cuda:" + library("memory_plugin")},
+                                                        {"PJRT_DEVICE", "CUDA"},
+                                                        {"GPU_NUM_DEVICES", devices}})
+                           .out);
+  };
+  EXPECT_EQ(env("1")["devices"].size(), 1U);
+  EXPECT_EQ(env("2")["devices"].size(), 2U);
+  EXPECT_THAT(env("100")["no_runtime"].get<std::string>(),
+              HasSubstr("100 devices were asked for, but 'cuda' has "));
 }
 
 TEST(DevicesTest, TextThatIsNoUtf8IsReported) {

@@ -252,11 +252,13 @@ TEST(EnvCommandTest, ReportsBuildMachineAndVariablesWithTheirOrigin) {
   ASSERT_EQ(o.code, 0) << o.err;
   const Json json = Json::parse(o.out);
   EXPECT_THAT(json["version"].get<std::string>(), ::testing::StartsWith("0."));
-  for (const char* library : {"libuv", "oneDNN", "oneTBB", "protobuf", "spdlog", "zlib"}) {
+  for (const char* library :
+       {"libcrypto", "libuv", "oneDNN", "oneTBB", "protobuf", "spdlog", "zlib"}) {
     EXPECT_THAT(json["libraries"][library].get<std::string>(),
                 ::testing::MatchesRegex("[0-9]+\\.[0-9.]+"))
         << library;
   }
+  EXPECT_TRUE(json["libraries"].contains("libevent"));
   for (const char* part : {"lapack", "blas"}) {
     EXPECT_THAT(json["linear_algebra"][part].get<std::string>(), HasSubstr(".so")) << part;
   }

@@ -20,7 +20,7 @@ class HeadersTest(unittest.TestCase):
             os.makedirs(os.path.join(build, 'include', 'millrace'))
             with open(os.path.join(build, 'include', 'millrace', 'x.h'), 'w', encoding='utf-8') as f:
                 f.write('\n'.join(['#pragma once', 'namespace millrace {', *lines, '}', '']))
-            source = check_headers.made(check_headers.public_headers(f'x.h: {listed}\n'))
+            source = check_headers.made(*check_headers.public_headers(f'x.h: {listed}\n')[0])
             for compiler in (check_headers.GCC, check_headers.CLANG):
                 good, said = check_headers.compile_source(compiler, check_headers.USERS, source, build)
                 self.assertEqual(good, words is None, f'{compiler}: {said}')
@@ -64,8 +64,8 @@ class ChainsTest(unittest.TestCase):
         self.build = folder.name
         os.makedirs(os.path.join(self.build, 'include', 'millrace', 'core'))
 
-    def write(self, **texts):
-        """Headers core/NAME.h of these texts, and their work."""
+    def write(self, work=check_headers.own, **texts):
+        """Headers core/NAME.h of these texts, and their batches."""
         self.headers = [f'core/{name}.h' for name in texts]
         for name, text in texts.items():
             with open(os.path.join(self.build, 'include', 'millrace', 'core', name + '.h'), 'w', encoding='utf-8') as f:
@@ -74,7 +74,7 @@ class ChainsTest(unittest.TestCase):
         patch = unittest.mock.patch.object(check_headers.tree, 'ROOT', root)
         patch.start()
         self.addCleanup(patch.stop)
-        return check_headers.batches([(*check_headers.own(h), h) for h in self.headers], check_headers.tree.Closures())
+        return check_headers.batches([(*work(h), h) for h in self.headers], check_headers.tree.Closures())
 
     def test_header_comes_after_those_that_it_includes_and_only_those(self):
         low, high = 'int low();\n', '#include "millrace/core/{}.h"\n'
@@ -99,6 +99,16 @@ class ChainsTest(unittest.TestCase):
         batches = self.write(a='#include <vector>\n', b='inline std::vector<int> x;\n')
         outcomes = [o for batch in batches for o in check_headers.compile_batch(batch, self.build)]
         self.assertEqual([(w[3], good) for w, good, _ in outcomes], [('core/a.h', True), ('core/b.h', False)])
+
+    def test_type_of_a_public_header_is_not_helped_by_a_later_one(self):
+        def public(header):
+            return check_headers.CLANG, check_headers.USERS, check_headers.made(header, ['A'] if header == 'core/a.h' else []), header
+        b = '#include "millrace/core/a.h"\nnamespace millrace { struct B { int x = 0; }; }\n'
+        for inner, wanted in (('int', True), ('B', False)):
+            a = f'namespace millrace {{ struct B; struct A {{ {inner} x; }}; }}\n'
+            batch, = self.write(public, a=a, b=b)
+            outcomes = {w[3]: good for w, good, _ in check_headers.compile_batch(batch, self.build)}
+            self.assertEqual(outcomes['core/a.h'], wanted)
 
 
 if __name__ == '__main__':

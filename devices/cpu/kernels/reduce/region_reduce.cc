@@ -105,6 +105,17 @@ std::int64_t Window::output_extent(int d, std::int64_t n) const {
   return padded == 0 || span > padded ? 0 : (padded - span) / strides[s] + 1;
 }
 
+int Window::whole_dims() const {
+  int d = 0;
+  for (; d < rank(); ++d) {
+    const auto s = static_cast<std::size_t>(d);
+    if (size[s] != 1 || strides[s] != 1 || base_dilations[s] != 1 || pad_low[s] != 0 ||
+        pad_high[s] != 0)
+      break;
+  }
+  return d;
+}
+
 DimVector Window::output_dims(std::span<const std::int64_t> dims) const {
   DimVector out;
   for (int d = 0; d < rank(); ++d)
@@ -277,37 +288,43 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
 void select_and_scatter_region(const Region& select, const Region& scatter,
                                std::span<const std::int64_t> dims, const Window& window, DType type,
                                const void* operand, const void* source, const void* init,
-                               void* output) {
+                               void* output, Parallel& parallel) {
   const DimVector strides = dense_strides(dims);
   const DimVector out_dims = window.output_dims(dims);
   const std::size_t width = byte_width(type);
   const auto* in = static_cast<const std::byte*>(operand);
   auto* out = static_cast<std::byte*>(output);
   fill_splat(out, init, width, product(dims));
-  RegionFrame choose(select), combine(scatter);
   const std::int64_t windows = product(out_dims), positions = product(window.size);
-  for (std::int64_t w = 0; w < windows; ++w) {
-    const DimVector index = index_of(w, out_dims);
-    std::int64_t chosen = -1;
-    for (std::int64_t p = 0; p < positions; ++p) {
-      const std::int64_t offset = operand_offset(window, index, p, dims, strides);
-      if (offset < 0) continue;
-      if (chosen >= 0) {
-        choose.set_argument(0, in + static_cast<std::size_t>(chosen) * width);
-        choose.set_argument(1, in + static_cast<std::size_t>(offset) * width);
-        choose.run(1);
-        if (*static_cast<const std::uint8_t*>(choose.result(0)) != 0) continue;
-      }
-      chosen = offset;
-    }
-    if (chosen < 0) continue;
-    std::byte* to = out + static_cast<std::size_t>(chosen) * width;
-    combine.set_argument(0, to);
-    combine.set_argument(
-        1, static_cast<const std::byte*>(source) + static_cast<std::size_t>(w) * width);
-    combine.run(1);
-    std::memcpy(to, combine.result(0), width);
-  }
+  const std::int64_t outer = product(dims.first(static_cast<std::size_t>(window.whole_dims())));
+  if (windows == 0) return;
+  constexpr std::int64_t kPartCost = 4 << 10, kMostParts = 32;
+  split(outer, windows * positions / kPartCost, kMostParts, parallel,
+        [&](std::int64_t begin, std::int64_t end) {
+          RegionFrame choose(select), combine(scatter);
+          for (std::int64_t w = windows / outer * begin; w < windows / outer * end; ++w) {
+            const DimVector index = index_of(w, out_dims);
+            std::int64_t chosen = -1;
+            for (std::int64_t p = 0; p < positions; ++p) {
+              const std::int64_t offset = operand_offset(window, index, p, dims, strides);
+              if (offset < 0) continue;
+              if (chosen >= 0) {
+                choose.set_argument(0, in + static_cast<std::size_t>(chosen) * width);
+                choose.set_argument(1, in + static_cast<std::size_t>(offset) * width);
+                choose.run(1);
+                if (*static_cast<const std::uint8_t*>(choose.result(0)) != 0) continue;
+              }
+              chosen = offset;
+            }
+            if (chosen < 0) continue;
+            std::byte* to = out + static_cast<std::size_t>(chosen) * width;
+            combine.set_argument(0, to);
+            combine.set_argument(
+                1, static_cast<const std::byte*>(source) + static_cast<std::size_t>(w) * width);
+            combine.run(1);
+            std::memcpy(to, combine.result(0), width);
+          }
+        });
 }
 
 }  // namespace millrace::devices::cpu

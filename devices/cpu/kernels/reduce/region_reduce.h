@@ -22,6 +22,8 @@ struct Window {
   // The extent of dimension d of the result, for an operand of extent n.
   std::int64_t output_extent(int d, std::int64_t n) const;
   DimVector output_dims(std::span<const std::int64_t> dims) const;
+  // So many leading dimensions of the result are the operand's: a window is one element there.
+  int whole_dims() const;
   // Window position `at` (an index into the window) of result index `out` falls on this operand
   // index, or -1 for padding and the holes of a base dilation.
   std::int64_t operand_index(int d, std::int64_t out, std::int64_t at, std::int64_t extent) const {
@@ -52,6 +54,6 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
 void select_and_scatter_region(const Region& select, const Region& scatter,
                                std::span<const std::int64_t> dims, const Window& window, DType type,
                                const void* operand, const void* source, const void* init,
-                               void* output);
+                               void* output, Parallel& parallel);
 
 }  // namespace millrace::devices::cpu

@@ -1,0 +1,377 @@
+// `millrace serve` as clients meet it: a process, real sockets and signals, because those are what
+// is tested; the client is a raw socket, so that it can be wrong in any way.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tools/commands/process.h"
+#include "tests/tools/serve/scaler_model.h"
+
+namespace millrace::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Reply {
+  int status = 0;  // 0: the connection was closed without one
+  std::string head;
+  std::string body;
+
+  std::string header(const std::string& name) const {
+    const std::size_t at = head.find("\r\n" + name + ": ");
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + name.size() + 4;
+    return head.substr(begin, head.find("\r\n", begin) - begin);
+  }
+};
+
+class Client {
+ public:
+  explicit Client(int port) {
+    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // against hangs
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      ADD_FAILURE() << "no connection to port " << port;
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() { ::close(socket_); }
+
+  void send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+  Reply receive() {
+    Reply reply;
+    std::size_t head_end = std::string::npos;
+    while ((head_end = buffer_.find("\r\n\r\n")) == std::string::npos) {
+      if (!read_more()) return reply;
+    }
+    reply.head = buffer_.substr(0, head_end + 2);
+    buffer_.erase(0, head_end + 4);
+    reply.status = std::atoi(reply.head.c_str() + reply.head.find(' '));
+    const std::string length = reply.header("Content-Length");
+    const std::size_t size = length.empty() ? 0 : std::stoul(length);
+    while (buffer_.size() < size) {
+      if (!read_more()) break;
+    }
+    reply.body = buffer_.substr(0, size);
+    buffer_.erase(0, size);
+    return reply;
+  }
+  Reply get(const std::string& path, const std::string& headers = "") {
+    send("GET " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n");
+    return receive();
+  }
+  void begin_post(const std::string& path, const std::string& body,
+                  const std::string& headers = "") const {
+    send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n" + headers + "\r\n" + body);
+  }
+  Reply post(const std::string& path, const std::string& body, const std::string& headers = "") {
+    begin_post(path, body, headers);
+    return receive();
+  }
+  // The server has closed the connection.
+  bool closed() { return !read_more(); }
+
+ private:
+  bool read_more() {
+    char bytes[4096];
+    const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (got > 0) buffer_.append(bytes, static_cast<std::size_t>(got));
+    return got > 0;
+  }
+  int socket_ = -1;
+  std::string buffer_;
+};
+
+constexpr const char* kInfer = "/v2/models/m/infer";
+constexpr const char* kRow =
+    R"({"id":"7","inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[10,100]]}]})";
+
+class ServeTest : public ::testing::Test {
+ protected:
+  ServeTest() {
+    write_model(folder_);
+    write_weights(folder_.file("weights.safetensors"), "scale", {2, 3});
+  }
+  std::vector<std::string> words(std::vector<std::string> more) const {
+    std::vector<std::string> all = {build_folder() + "/bin/millrace",
+                                    "serve",
+                                    "m=" + folder_.path(),
+                                    "--listen",
+                                    "127.0.0.1:0",
+                                    "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  void start(const std::vector<std::string>& more = {}) {
+    process_ = std::make_unique<Process>(words(more));
+    const auto says = [](const char* event) {
+      return [event](const Outcome& outcome) {
+        return outcome.out.find(std::string("\"event\":\"") + event) != std::string::npos;
+      };
+    };
+    if (!process_->wait_for(says("ready"))) FAIL() << process_->wait().err;
+    process_->wait_for([&](const Outcome& outcome) {
+      port_ = Json::parse(outcome.out.substr(0, outcome.out.find('\n'))).at("port").get<int>();
+      return true;
+    });
+  }
+  const Outcome& stop() {
+    process_->send(SIGTERM);
+    return process_->wait();
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<Process> process_;
+  int port_ = 0;
+};
+
+TEST_F(ServeTest, ItAnswersTheProtocolAndEndsWithZeroBySigterm) {
+  start();
+  Client client(port_);
+  EXPECT_EQ(client.get("/v2/health/live").status, 200);
+  EXPECT_EQ(client.get("/v2/health/ready").status, 200);
+  EXPECT_EQ(Json::parse(client.get("/v2").body)["name"], "millrace");
+  EXPECT_EQ(Json::parse(client.get("/v2/models").body)["models"][0]["name"], "m");
+  const Json model = Json::parse(client.get("/v2/models/m").body);
+  EXPECT_EQ(model["inputs"][0], Json::parse(R"({"name":"x","datatype":"FP32","shape":[-1,2]})"));
+  EXPECT_EQ(client.get("/v2/models/m/ready").status, 200);
+
+  const Reply reply = client.post(kInfer, kRow, "X-Request-Id: abc\r\ntraceparent: 00-1-2-3\r\n");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body,
+            R"({"model_name":"m","id":"7","outputs":[{"name":"y","datatype":"FP32","shape":[1,2],)"
+            R"("data":[20,300]}]})");
+  EXPECT_EQ(reply.header("X-Request-Id"), "abc");
+  EXPECT_EQ(reply.header("traceparent"), "00-1-2-3");
+
+  const Json stats = Json::parse(client.get("/v2/models/m/stats").body)["model_stats"][0];
+  EXPECT_EQ(stats["inference_stats"]["success"]["count"], 1);
+  EXPECT_EQ(stats["inference_count"], 1);
+  EXPECT_NE(client.get("/metrics").body.find("millrace_requests_total{code=\"ok\",model=\"m\"} 1"),
+            std::string::npos);
+  const Reply head = [&] {
+    client.send("HEAD /v2 HTTP/1.1\r\nHost: x\r\n\r\n");
+    return client.get("/v2/health/live");  // in step: no body came
+  }();
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(stop().code, 0) << process_->wait().err;
+}
+
+TEST_F(ServeTest, BinaryTensorsAndNpyBodiesGoBothWays) {
+  start();
+  Client client(port_);
+  const float x[] = {1, 2, 3, 4};
+  const std::string bytes(reinterpret_cast<const char*>(x), sizeof x);
+  const std::string json =
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2,2],"parameters":{"binary_data_size":16}}],)"
+      R"("parameters":{"binary_data_output":true}})";
+  const Reply reply =
+      client.post(kInfer, json + bytes,
+                  "Inference-Header-Content-Length: " + std::to_string(json.size()) + "\r\n");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const std::size_t length = std::stoul(reply.header("Inference-Header-Content-Length"));
+  EXPECT_EQ(
+      Json::parse(reply.body.substr(0, length))["outputs"][0]["parameters"]["binary_data_size"],
+      16);
+  const float y[] = {2, 6, 6, 12};
+  EXPECT_EQ(reply.body.substr(length), std::string(reinterpret_cast<const char*>(y), sizeof y));
+
+  std::string npy("\x93NUMPY\x01\x00\x76\x00", 10);
+  std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
+  dict.resize(117, ' ');
+  const Reply array =
+      client.post(kInfer, npy + dict + "\n" + bytes, "Content-Type: application/x-npy\r\n");
+  ASSERT_EQ(array.status, 200) << array.body;
+  EXPECT_EQ(array.body.substr(array.body.size() - sizeof y),
+            std::string(reinterpret_cast<const char*>(y), sizeof y));
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, WhatIsWrongHasItsStatusAndItsReason) {
+  start({"--body-mib", "1"});
+  struct Row {
+    const char* path;
+    std::string body;
+    int status;
+    const char* says;
+  };
+  const std::string wrong_shape =
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3]}]})";
+  for (const Row& row :
+       std::vector<Row>{{kInfer, "{", 400, "no JSON"},
+                        {kInfer, R"({"inputs":[]})", 400, "input 'x' is missing"},
+                        {kInfer, wrong_shape, 400, "input 'x' is tensor<1x3xf32>"},
+                        {"/v2/models/none/infer", kRow, 404, "no model 'none'"},
+                        {"/v2/models/m/versions/3/infer", kRow, 404, "version 1"},
+                        {"/v2", "", 405, "method"},
+                        {"/etc/passwd", "", 404, "/v2"},
+                        {kInfer, std::string(std::size_t{2} << 20, ' '), 413, ""}}) {
+    Client client(port_);
+    const Reply reply = client.post(row.path, row.body);
+    EXPECT_EQ(reply.status, row.status) << row.path << reply.body;
+    EXPECT_NE(reply.body.find(row.says), std::string::npos) << reply.body;
+  }
+  // What is no HTTP at all ends its connection and nothing else.
+  for (const std::string& junk :
+       {std::string("\x16\x03\x01\x02\x00\x01", 6), std::string("\r\n\r\n"),
+        std::string("GET\r\n\r\n"), std::string("POST / HTTP/9.9\r\n\r\n"),
+        "GET /" + std::string(100000, 'a') + " HTTP/1.1\r\n\r\n"}) {
+    Client client(port_);
+    client.send(junk + "\r\n\r\n");
+    const Reply reply = client.receive();
+    EXPECT_TRUE(reply.status == 0 || reply.status >= 400) << junk.substr(0, 20);
+  }
+  Client client(port_);
+  EXPECT_EQ(client.post(kInfer, kRow).status, 200);
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, AFullQueueIsAnsweredAtOnceWith429AndADrainAnswersWhatWasAccepted) {
+  start({"--queue", "1", "--delay-ms", "10000"});
+  Client first(port_);
+  first.begin_post(kInfer, kRow);  // waits for others to share its batch
+  Client probe(port_);
+  while (Json::parse(probe.get("/v2/models/m/stats").body)["model_stats"][0]["queued"] == 0) {
+  }
+  Client second(port_);
+  const Reply refused = second.post(kInfer, kRow);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.header("Retry-After"), "");
+  process_->send(SIGTERM);
+  EXPECT_EQ(first.receive().status, 200);
+  EXPECT_EQ(process_->wait().code, 0);
+}
+
+TEST_F(ServeTest, ADeadlineIs504AndAClientThatGoesTakesItsRequestWithIt) {
+  start({"--delay-ms", "10000"});
+  Client client(port_);
+  const std::string body(kRow);
+  const Reply late = client.post(kInfer, body, "Request-Deadline-Ms: 1\r\n");
+  EXPECT_TRUE(late.status == 504 || late.status == 200)
+      << late.body;  // it runs at once, or too late
+  Client probe(port_);
+  const auto queued = [&] {
+    return Json::parse(probe.get("/v2/models/m/stats").body)["model_stats"][0]["queued"].get<int>();
+  };
+  {
+    Client goes(port_);
+    goes.begin_post(kInfer, kRow);
+    while (queued() == 0) {
+    }
+  }
+  while (queued() != 0) {
+  }
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, ARequestThatDoesNotArriveInTimeIsClosed) {
+  start({"--request-seconds", "0.2"});
+  for (const char* part :
+       {"", "GET /v2 HT", "POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"}) {
+    Client client(port_);
+    client.send(part);
+    while (!client.closed()) {
+    }
+  }
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, BeyondTheLimitConnectionsWaitUntilOneIsClosed) {
+  start({"--connections", "2"});
+  auto first = std::make_unique<Client>(port_);
+  Client second(port_);
+  EXPECT_EQ(first->get("/v2/health/live").status, 200);
+  EXPECT_EQ(second.get("/v2/health/live").status, 200);
+  Client third(port_);  // in the queue of the system
+  third.send("GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(second.get("/v2/health/live").status, 200);
+  first.reset();
+  EXPECT_EQ(third.receive().status, 200);
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, WithATokenOnlyTheHealthIsThereForAll) {
+  write_text(folder_, "token", "0123456789abcdef\n");
+  start({"--token-file", folder_.file("token")});
+  Client client(port_);
+  EXPECT_EQ(client.get("/v2/health/ready").status, 200);
+  EXPECT_EQ(client.get("/v2").status, 401);
+  EXPECT_EQ(client.get("/v2", "Authorization: Bearer 0123456789abcdeF\r\n").status, 401);
+  EXPECT_EQ(client.get("/v2", "Authorization: Bearer 0123456789abcdef\r\n").status, 200);
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, ChangedWeightsAreReloadedAndWhatCannotBeServedLeavesTheOldOnes) {
+  const std::string weights = folder_.file("weights.safetensors");
+  start({"--reload-seconds", "0.02"});
+  Client client(port_);
+  const auto first = [&] {
+    return Json::parse(client.post(kInfer, kRow).body)["outputs"][0]["data"][0].get<float>();
+  };
+  EXPECT_EQ(first(), 20);
+  write_weights(weights, "scale", {5, 3});
+  while (first() != 50) {  // each request is answered meanwhile, by one version or the other
+  }
+  write_weights(weights, "scale", {7, 3, 1});
+  EXPECT_TRUE(process_->wait_for([](const Outcome& outcome) {
+    return outcome.err.find("the version before stays") != std::string::npos;
+  }));
+  EXPECT_EQ(first(), 50);
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, WhatCannotBeServedIsRefusedAtTheStart) {
+  start();
+  write_text(folder_, "short", "abc");
+  const std::string port = std::to_string(port_);
+  struct Row {
+    std::vector<std::string> words;
+    int code;
+    const char* says;
+  };
+  const std::string model = "m=" + folder_.path();
+  for (const Row& row : std::vector<Row>{
+           {{model, "--listen", "127.0.0.1:" + port}, 1, "listening at 127.0.0.1:"},
+           {{model, "--listen", "0.0.0.0:0"}, 2, "--public"},
+           {{model, "--listen", "0.0.0.0:0", "--public"}, 2, "--token-file"},
+           {{model, "--listen", "nothing"}, 2, "no ADDRESS:PORT"},
+           {{model, "--token-file", folder_.file("short")}, 2, "16 or more"},
+           {{model, model}, 2, "two models have the name 'm'"},
+           {{"m"}, 2, "NAME=FOLDER"},
+           {{model, "--checkpoint", "n=x"}, 2, "no model here"},
+           {{model, "--listen", "127.0.0.1:0", "--batch-sizes", "3"}, 1, "it has 1, 4"},
+           {{"m=/nowhere", "--listen", "127.0.0.1:0"}, 1, "/nowhere/manifest.json"}}) {
+    std::vector<std::string> words = {build_folder() + "/bin/millrace", "serve"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    Process process(words);
+    const Outcome& outcome = process.wait();
+    EXPECT_EQ(outcome.code, row.code) << outcome.err;
+    EXPECT_NE(outcome.err.find(row.says), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(stop().code, 0);
+}
+
+}  // namespace
+}  // namespace millrace::testing

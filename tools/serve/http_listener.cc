@@ -1,0 +1,285 @@
+#include "millrace/tools/serve/http_listener.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "millrace/core/base/check.h"
+
+namespace millrace::serve {
+namespace {
+
+timeval timeval_of(Duration time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return {.tv_sec = seconds.count(),
+          .tv_usec = std::chrono::duration_cast<std::chrono::microseconds>(time - seconds).count()};
+}
+
+// How often it is looked for connections that evhttp has freed.
+constexpr std::chrono::milliseconds kLook(500), kLookWhenFull(10);
+
+struct FreeBuffer {
+  void operator()(evbuffer* buffer) const { evbuffer_free(buffer); }
+};
+
+const char* method_name(evhttp_cmd_type method) {
+  switch (method) {
+    case EVHTTP_REQ_GET:
+      return "GET";
+    case EVHTTP_REQ_HEAD:
+      return "HEAD";
+    case EVHTTP_REQ_POST:
+      return "POST";
+    default:
+      return "OTHER";
+  }
+}
+
+}  // namespace
+
+// A connection is known by its buffer event, to which it holds a reference: evhttp says of those
+// alone that have made a request that it has freed them. It has freed each whose callbacks are
+// gone, and the socket is closed with the last reference, by release().
+struct HttpListener::Parts {
+  struct Connection {
+    Parts* parts = nullptr;
+    bufferevent* socket = nullptr;
+    event* late = nullptr;  // the request has not arrived in time
+    bool sends = false;     // an answer that is not sent whole
+  };
+
+  event_base* base = nullptr;
+  HttpOptions options;
+  Handler handler;
+  evhttp* http = nullptr;
+  evhttp_bound_socket* bound = nullptr;
+  std::map<const bufferevent*, Connection*> connections;
+  std::set<HttpExchange*> exchanges;  // without an answer
+  event* look = nullptr;              // for connections that evhttp has freed
+  bool entrance_closed = false;
+
+  bool full() const { return connections.size() >= options.most_connections; }
+  void pause_or_resume() {
+    if (bound == nullptr) return;
+    evconnlistener* const entrance = evhttp_bound_socket_get_listener(bound);
+    entrance_closed || full() ? evconnlistener_disable(entrance) : evconnlistener_enable(entrance);
+    const timeval soon = timeval_of(full() ? kLookWhenFull : kLook);
+    connections.empty() ? event_del(look) : event_add(look, &soon);
+  }
+
+  static bufferevent* on_connection(event_base* base, void* argument) {
+    auto* const self = static_cast<Parts*>(argument);
+    bufferevent* const socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (socket == nullptr) return nullptr;
+    auto* const connection = new Connection{.parts = self, .socket = socket};
+    connection->late = event_new(base, -1, 0, &Parts::on_late, connection);
+    MILLRACE_CHECK(connection->late != nullptr, "libevent has memory");
+    bufferevent_incref(socket);
+    self->connections.emplace(socket, connection);
+    self->expect_request(*connection);
+    self->pause_or_resume();
+    return socket;
+  }
+  static bool freed(bufferevent* socket) {
+    bufferevent_data_cb read = nullptr;
+    bufferevent_getcb(socket, &read, nullptr, nullptr, nullptr);
+    return read == nullptr;
+  }
+  static void release(Connection* connection) {
+    event_free(connection->late);
+    bufferevent_disable(connection->socket, EV_READ | EV_WRITE);
+    bufferevent_decref(connection->socket);
+    delete connection;
+  }
+  static void on_look(evutil_socket_t /*none*/, short /*events*/, void* argument) {
+    auto* const self = static_cast<Parts*>(argument);
+    std::erase_if(self->connections, [](const auto& entry) {
+      if (!freed(entry.second->socket)) return false;
+      release(entry.second);
+      return true;
+    });
+    self->pause_or_resume();
+  }
+  void expect_request(Connection& connection) const {
+    const timeval time = timeval_of(options.request_time);
+    event_add(connection.late, &time);
+  }
+  // evhttp sees the end of the stream and frees the connection.
+  static void on_late(evutil_socket_t /*none*/, short /*events*/, void* argument) {
+    const auto* const connection = static_cast<Connection*>(argument);
+    ::shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
+  }
+  Connection* connection_of(evhttp_request* request) const {
+    evhttp_connection* const there = evhttp_request_get_connection(request);
+    if (there == nullptr) return nullptr;
+    const auto found = connections.find(evhttp_connection_get_bufferevent(there));
+    return found == connections.end() ? nullptr : found->second;
+  }
+  static void on_sent(evhttp_request* request, void* argument) {
+    const auto* const self = static_cast<Parts*>(argument);
+    Connection* const connection = self->connection_of(request);
+    if (connection == nullptr) return;
+    connection->sends = false;
+    self->expect_request(*connection);
+  }
+  static void on_closed(evhttp_connection* /*connection*/, void* argument) {
+    event_active(static_cast<const Parts*>(argument)->look, EV_TIMEOUT, 0);
+  }
+};
+
+HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
+    : listener_(&listener),
+      request_(request),
+      method_(method_name(evhttp_request_get_command(request))),
+      begun_(steady_clock().now()) {
+  const evhttp_uri* const uri = evhttp_request_get_evhttp_uri(request);
+  const char* const path = uri == nullptr ? nullptr : evhttp_uri_get_path(uri);
+  path_ = path == nullptr ? "" : path;
+  auto& parts = *listener.parts_;
+  parts.exchanges.insert(this);
+  if (auto* const connection = parts.connection_of(request)) {
+    evhttp_connection_set_closecb(evhttp_request_get_connection(request),
+                                  &HttpListener::Parts::on_closed, &parts);
+    event_del(connection->late);
+    closed_ = event_new(
+        parts.base, bufferevent_getfd(connection->socket), EV_CLOSED,
+        [](evutil_socket_t, short, void* self) {
+          static_cast<HttpExchange*>(self)->gone_.request_stop();
+        },
+        this);
+    if (closed_ != nullptr) event_add(closed_, nullptr);
+  }
+}
+
+HttpExchange::~HttpExchange() {
+  if (request_ != nullptr)
+    answer(500, {{"Content-Type", "application/json"}},
+           {.head = error_body("the request was dropped without an answer")});
+}
+
+void HttpExchange::leave() {
+  if (closed_ != nullptr) event_free(std::exchange(closed_, nullptr));
+  if (listener_ != nullptr) listener_->parts_->exchanges.erase(this);
+  listener_ = nullptr;
+  request_ = nullptr;
+}
+
+std::optional<std::string> HttpExchange::header(const char* name) const {
+  if (request_ == nullptr) return std::nullopt;
+  const char* const value = evhttp_find_header(evhttp_request_get_input_headers(request_), name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Body HttpExchange::take_body() {
+  std::shared_ptr<evbuffer> body(evbuffer_new(), FreeBuffer());
+  if (request_ == nullptr || !body) return {};
+  evbuffer_add_buffer(body.get(), evhttp_request_get_input_buffer(request_));
+  const std::size_t size = evbuffer_get_length(body.get());
+  if (size == 0) return {};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(evbuffer_pullup(body.get(), -1));
+  return {.bytes = {bytes, size}, .owner = std::move(body)};
+}
+
+void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer answer) {
+  if (request_ == nullptr) return;
+  evhttp_request* const request = request_;
+  auto& parts = *listener_->parts_;
+  leave();
+  if (auto* const connection = parts.connection_of(request)) connection->sends = true;
+  evkeyvalq* const out = evhttp_request_get_output_headers(request);
+  for (const auto& [name, value] : headers) evhttp_add_header(out, name.c_str(), value.c_str());
+  const std::unique_ptr<evbuffer, FreeBuffer> body(evbuffer_new());
+  if (method_ == "HEAD") answer = {};
+  evbuffer_add(body.get(), answer.head.data(), answer.head.size());
+  for (const devices::HostArray& array : answer.tail) {
+    if (array.bytes().empty()) continue;
+    evbuffer_add_reference(
+        body.get(), array.bytes().data(), array.bytes().size(),
+        [](const void*, std::size_t, void* kept) { delete static_cast<devices::HostArray*>(kept); },
+        new devices::HostArray(array));
+  }
+  evhttp_request_set_on_complete_cb(request, &HttpListener::Parts::on_sent, &parts);
+  evhttp_send_reply(request, status, nullptr, body.get());
+}
+
+HttpListener::HttpListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Result<std::unique_ptr<HttpListener>> HttpListener::create(event_base* base, HttpOptions options,
+                                                           Handler handler) {
+  const std::string where = options.address + ":" + std::to_string(options.port);
+  std::unique_ptr<HttpListener> listener(new HttpListener(std::make_unique<Parts>()));
+  Parts& parts = *listener->parts_;
+  parts.base = base;
+  parts.options = std::move(options);
+  parts.handler = std::move(handler);
+  parts.http = evhttp_new(base);
+  parts.look = event_new(base, -1, 0, &Parts::on_look, &parts);
+  if (parts.http == nullptr || parts.look == nullptr)
+    return fail(ErrorCode::kResourceExhausted, "listening at " + where + ": no memory");
+  evhttp_set_max_headers_size(parts.http, static_cast<ev_ssize_t>(parts.options.most_header_bytes));
+  evhttp_set_max_body_size(parts.http, static_cast<ev_ssize_t>(parts.options.most_body_bytes));
+  const timeval time = timeval_of(parts.options.request_time);
+  evhttp_set_timeout_tv(parts.http, &time);
+  evhttp_set_allowed_methods(parts.http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
+  evhttp_set_default_content_type(parts.http, nullptr);
+  evhttp_set_bevcb(parts.http, &Parts::on_connection, &parts);
+  evhttp_set_gencb(
+      parts.http,
+      [](evhttp_request* request, void* self) {
+        auto* const there = static_cast<HttpListener*>(self);
+        there->parts_->handler(make_ref<HttpExchange>(*there, request));
+      },
+      listener.get());
+  parts.bound = evhttp_bind_socket_with_handle(parts.http, parts.options.address.c_str(),
+                                               static_cast<ev_uint16_t>(parts.options.port));
+  if (parts.bound == nullptr) {
+    return fail(ErrorCode::kUnavailable, "listening at " + where + ": " + std::strerror(errno) +
+                                             "; name an address of this machine and a port that "
+                                             "is free");
+  }
+  return listener;
+}
+
+HttpListener::~HttpListener() {
+  while (!parts_->exchanges.empty()) (*parts_->exchanges.begin())->leave();
+  parts_->bound = nullptr;
+  if (parts_->http != nullptr) evhttp_free(parts_->http);
+  for (const auto& [socket, connection] : parts_->connections) Parts::release(connection);
+  if (parts_->look != nullptr) event_free(parts_->look);
+}
+
+int HttpListener::port() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(evhttp_bound_socket_get_fd(parts_->bound),
+                    reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return 0;
+  return address.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+             : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+std::size_t HttpListener::connections() const { return parts_->connections.size(); }
+std::size_t HttpListener::open_exchanges() const {
+  const auto sends = [](const auto& entry) { return entry.second->sends; };
+  return parts_->exchanges.size() +
+         static_cast<std::size_t>(std::ranges::count_if(parts_->connections, sends));
+}
+
+void HttpListener::close_entrance() {
+  parts_->entrance_closed = true;
+  parts_->pause_or_resume();
+}
+
+}  // namespace millrace::serve

@@ -1,0 +1,102 @@
+// HttpListener and HttpExchange: HTTP/1.1 on libevent's evhttp, with the limits that it lacks: on
+// connections (the listener pauses at the limit), on the whole time in which a request arrives, and
+// a look at clients that go while they wait for an answer. All of it runs on the thread of the
+// base. Read next: inference_server.h, which answers.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/base/clock.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/ref.h"
+#include "millrace/tools/serve/infer_body.h"
+
+struct event;
+struct event_base;
+struct evhttp_request;
+
+namespace millrace::serve {
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;  // 0: any that is free
+  std::size_t most_header_bytes = std::size_t{16} << 10;
+  std::size_t most_body_bytes = std::size_t{64} << 20;
+  std::size_t most_connections = 1024;
+  // In which a request arrives whole, from the connection or the answer before it on; and in which
+  // the client takes a part of an answer. Then the connection is closed.
+  Duration request_time = std::chrono::seconds(30);
+};
+
+class HttpListener;
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// One request until its answer; dropped without one, it answers 500. The listener may go before it:
+// then it answers nothing. Thread-safety: confined to the base's thread, but for the stop token and
+// the body.
+class HttpExchange final : public RefCounted {
+ public:
+  HttpExchange(HttpListener& listener, evhttp_request* request);
+
+  const std::string& method() const { return method_; }
+  const std::string& path() const { return path_; }  // without the query, as it was sent
+  std::optional<std::string> header(const char* name) const;
+  // Moves the body out; once.
+  Body take_body();
+  // Requested when the client has closed its end.
+  std::stop_token gone() const { return gone_.get_token(); }
+  TimePoint begun() const { return begun_; }
+  bool answered() const { return request_ == nullptr; }
+
+  // Once; nothing after it. The arrays of the answer are sent from where they lie.
+  void answer(int status, const HttpHeaders& headers, InferAnswer answer);
+
+ private:
+  friend class HttpListener;
+  ~HttpExchange() override;
+  void leave();
+
+  HttpListener* listener_;
+  evhttp_request* request_;
+  event* closed_ = nullptr;  // of the client's end
+  std::string method_;
+  std::string path_;
+  const TimePoint begun_;
+  std::stop_source gone_;
+};
+
+// States: listening -> paused (close_entrance) -> destroyed, with all connections. Thread-safety:
+// confined to the base's thread.
+class HttpListener {
+ public:
+  using Handler = std::function<void(Ref<HttpExchange>)>;
+  // The base is borrowed. kUnavailable: the address or port is taken or not here.
+  static Result<std::unique_ptr<HttpListener>> create(event_base* base, HttpOptions options,
+                                                      Handler handler);
+  ~HttpListener();
+  HttpListener(const HttpListener&) = delete;
+  HttpListener& operator=(const HttpListener&) = delete;
+
+  int port() const;
+  std::size_t connections() const;
+  // Requests without an answer, and answers that are not sent whole.
+  std::size_t open_exchanges() const;
+  // Accepts no more connections.
+  void close_entrance();
+
+ private:
+  friend class HttpExchange;
+  struct Parts;
+  explicit HttpListener(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace millrace::serve

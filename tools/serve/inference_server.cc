@@ -1,0 +1,246 @@
+#include "millrace/tools/serve/inference_server.h"
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "millrace/core/base/pool.h"
+#include "millrace/core/observe/metrics_text.h"
+#include "millrace/tools/serve/http_status.h"
+#include "millrace/tools/serve/model_json.h"
+
+namespace millrace::serve {
+
+using transfer::RowOutputs;
+using Kind = Route::Kind;
+
+namespace {
+
+constexpr const char* kJson = "application/json";
+constexpr const char* kBytes = "application/octet-stream";
+constexpr const char* kNpy = "application/x-npy";
+constexpr const char* kHeaderLength = "Inference-Header-Content-Length";
+// What is longer is read and written on another thread than the loop's.
+constexpr std::size_t kLargeBytes = std::size_t{16} << 10;
+
+Result<std::optional<std::size_t>> header_length(const HttpExchange& exchange) {
+  const std::optional<std::string> text = exchange.header(kHeaderLength);
+  if (!text) return std::nullopt;
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), length);
+  if (error == std::errc() && end == text->data() + text->size()) return length;
+  return millrace::fail(ErrorCode::kInvalidArgument,
+                        std::string(kHeaderLength) + " is no number of bytes");
+}
+
+// The header Request-Deadline-Ms, which goes over the parameter.
+Result<std::optional<double>> deadline_ms(const HttpExchange& exchange,
+                                          const InferRequest& request) {
+  const std::optional<std::string> text = exchange.header("Request-Deadline-Ms");
+  if (!text) return request.deadline_ms;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error == std::errc() && end == text->data() + text->size() && value > 0) return value;
+  return millrace::fail(ErrorCode::kInvalidArgument,
+                        "Request-Deadline-Ms is no number of milliseconds");
+}
+
+std::size_t bytes_of(const RowOutputs& rows) {
+  std::size_t bytes = 0;
+  for (const transfer::RowOutput& row : rows) bytes += row.array.bytes().size();
+  return bytes;
+}
+
+}  // namespace
+
+// One inference from its arrival to its answer.
+struct InferenceServer::Inference final : RefCounted {
+  Inference(Ref<HttpExchange> of, std::string name)
+      : exchange(std::move(of)), model(std::move(name)) {}
+  const Ref<HttpExchange> exchange;
+  const std::string model;
+  bool npy = false;
+  InferRequest request;
+
+  Result<InferAnswer> make_answer(const RowOutputs& rows) const {
+    return npy ? make_npy_answer(rows) : make_infer_answer(model, request, rows);
+  }
+};
+
+bool InferenceServer::ready() const {
+  return ready_ && !draining_ && options_.batcher.devices_alive() > 0;
+}
+
+bool InferenceServer::admits(const Ref<HttpExchange>& exchange, const Route& route) {
+  if (options_.token.empty() || route.kind == Kind::kLive || route.kind == Kind::kReady)
+    return true;
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::optional<std::string> given = exchange->header("Authorization");
+  if (given && given->starts_with(kBearer) &&
+      same_secret(std::string_view(*given).substr(kBearer.size()), options_.token))
+    return true;
+  fail(exchange,
+       Error(ErrorCode::kUnauthenticated, "a request needs the header Authorization: Bearer TOKEN"),
+       {{"WWW-Authenticate", "Bearer"}});
+  return false;
+}
+
+void InferenceServer::handle(const Ref<HttpExchange>& exchange) {
+  const Route route = route_of(exchange->method(), exchange->path());
+  if (!admits(exchange, route)) return;
+  switch (route.kind) {
+    case Kind::kServer:
+      return send_json(exchange, server_json());
+    case Kind::kLive:
+      return send_json(exchange, R"({"live":true})");
+    case Kind::kReady:
+      return ready() ? send_json(exchange, R"({"ready":true})")
+                     : send_json(exchange, R"({"ready":false})", 503);
+    case Kind::kModels:
+      return send_json(exchange, models_json(options_.batcher.models(), ready()));
+    case Kind::kModel:
+    case Kind::kModelReady:
+    case Kind::kModelStats:
+      return model_resource(exchange, route);
+    case Kind::kInfer:
+      return infer(exchange, route.model);
+    case Kind::kMetrics:
+      return send(
+          exchange, 200, "text/plain; version=0.0.4",
+          {.head = prometheus_text(options_.metrics ? options_.metrics() : MetricsSnapshot())});
+    case Kind::kWrongMethod:
+      return send(exchange, 405, kJson,
+                  {.head = error_body(exchange->path() + " does not take this method")},
+                  {{"Allow", std::string(route.allowed)}});
+    case Kind::kWrongVersion:
+      return fail(exchange, Error(ErrorCode::kNotFound,
+                                  "model '" + route.model + "' has the version 1 alone"));
+    case Kind::kUnknown:
+      break;
+  }
+  fail(exchange, Error(ErrorCode::kNotFound, "there is nothing at this path; see /v2"));
+}
+
+void InferenceServer::model_resource(const Ref<HttpExchange>& exchange, const Route& route) {
+  const std::shared_ptr<const transfer::BatchModel> model = options_.batcher.model(route.model);
+  if (!model) {
+    return fail(exchange, Error(ErrorCode::kNotFound, "there is no model '" + route.model + "'"));
+  }
+  if (route.kind == Kind::kModel) return send_json(exchange, model_json(*model));
+  if (route.kind == Kind::kModelStats)
+    return send_json(exchange, stats_json(*model, options_.batcher.stats(route.model).value()));
+  send_json(exchange, ready() ? R"({"ready":true})" : R"({"ready":false})", ready() ? 200 : 503);
+}
+
+void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string& name) {
+  if (draining_ || !ready_) {
+    return fail(exchange, Error(ErrorCode::kUnavailable,
+                                draining_ ? "the server is stopping" : "the server is starting"));
+  }
+  const std::shared_ptr<const transfer::BatchModel> model = options_.batcher.model(name);
+  if (!model)
+    return fail(exchange, Error(ErrorCode::kNotFound, "there is no model '" + name + "'"));
+  const Result<std::optional<std::size_t>> json_bytes = header_length(*exchange);
+  if (!json_bytes) return fail(exchange, json_bytes.error());
+
+  auto inference = make_ref<Inference>(exchange, name);
+  inference->npy = exchange->header("Content-Type").value_or("").starts_with(kNpy);
+  ++in_flight_;
+  const Body sent = exchange->take_body();
+  const std::string encoding = exchange->header("Content-Encoding").value_or("");
+  auto parse = [sent, encoding, json_bytes = *json_bytes, npy = inference->npy, model,
+                most = options_.most_body_bytes]() -> Result<InferRequest> {
+    MILLRACE_TRY(const Body body, unpack_body(sent, encoding, most));
+    if (!npy) return parse_infer_request(body, json_bytes);
+    if (model->inputs().size() == 1) return parse_npy_request(body, model->inputs()[0].name);
+    return millrace::fail(ErrorCode::kInvalidArgument,
+                          "model '" + model->name() + "' has " +
+                              std::to_string(model->inputs().size()) +
+                              " inputs, and an .npy body is one; ask by JSON");
+  };
+  if (encoding.empty() && json_bytes->value_or(sent.bytes.size()) <= kLargeBytes)
+    return run(inference, parse());
+  make_ready()
+      .then(*options_.compute, [parse](const Status&) { return parse(); })
+      .then(*options_.loop,
+            [this, inference](Result<InferRequest> request) { run(inference, std::move(request)); })
+      .ignore();
+}
+
+void InferenceServer::run(const Ref<Inference>& inference, Result<InferRequest> request) {
+  if (!request) return end(inference, std::unexpected(request.error()));
+  inference->request = *std::move(request);
+  const Result<std::optional<double>> asked = deadline_ms(*inference->exchange, inference->request);
+  if (!asked) return end(inference, std::unexpected(asked.error()));
+  Duration allowed = options_.deadline;
+  if (*asked) {
+    const double most = std::chrono::duration<double, std::milli>(options_.deadline).count();
+    allowed = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double, std::milli>(std::min(**asked, most)));
+  }
+  transfer::RequestOptions options;
+  options.priority = inference->request.priority;
+  options.call.stop = inference->exchange->gone();
+  options.call.deadline = inference->exchange->begun() + allowed;
+  const ListOf<transfer::RowInput> inputs(inference->request.inputs);
+  inference->request.inputs.clear();  // the batcher keeps them
+  options_.batcher.run(inference->model, inputs, options)
+      .then(*options_.loop,
+            [this, inference](const Result<RowOutputs>& rows) { answer_rows(inference, rows); })
+      .ignore();
+}
+
+void InferenceServer::answer_rows(const Ref<Inference>& inference, const Result<RowOutputs>& rows) {
+  if (!rows) return end(inference, std::unexpected(rows.error()));
+  if (inference->npy || bytes_of(*rows) <= kLargeBytes)
+    return end(inference, inference->make_answer(*rows));
+  make_ready()
+      .then(*options_.compute,
+            [inference, rows = *rows](const Status&) { return inference->make_answer(rows); })
+      .then(*options_.loop,
+            [this, inference](Result<InferAnswer> answer) { end(inference, std::move(answer)); })
+      .ignore();
+}
+
+void InferenceServer::end(const Ref<Inference>& inference, Result<InferAnswer> answer) {
+  const Ref<HttpExchange>& exchange = inference->exchange;
+  if (!answer) {
+    fail(exchange, answer.error());
+  } else if (answer->header_bytes) {
+    const HttpHeaders length = {{kHeaderLength, std::to_string(*answer->header_bytes)}};
+    send(exchange, 200, kBytes, *std::move(answer), length);
+  } else {
+    send(exchange, 200, inference->npy ? kNpy : kJson, *std::move(answer));
+  }
+  --in_flight_;
+}
+
+void InferenceServer::fail(const Ref<HttpExchange>& exchange, const Error& error,
+                           HttpHeaders headers) {
+  if (const std::optional<int> after = retry_after_seconds(error))
+    headers.emplace_back("Retry-After", std::to_string(*after));
+  send(exchange, http_status_of(error), kJson, {.head = error_body(error.message())},
+       std::move(headers));
+}
+
+void InferenceServer::send_json(const Ref<HttpExchange>& exchange, std::string json, int status) {
+  send(exchange, status, kJson, {.head = std::move(json)});
+}
+
+void InferenceServer::send(const Ref<HttpExchange>& exchange, int status, const char* type,
+                           InferAnswer answer, HttpHeaders headers) {
+  headers.emplace_back("Content-Type", type);
+  Access access{.method = exchange->method(),
+                .path = exchange->path(),
+                .request_id = exchange->header("X-Request-Id").value_or(""),
+                .traceparent = exchange->header("traceparent").value_or(""),
+                .status = status,
+                .took = steady_clock().now() - exchange->begun()};
+  if (!access.request_id.empty()) headers.emplace_back("X-Request-Id", access.request_id);
+  if (!access.traceparent.empty()) headers.emplace_back("traceparent", access.traceparent);
+  if (draining_) headers.emplace_back("Connection", "close");
+  exchange->answer(status, headers, std::move(answer));
+  if (options_.log) options_.log(access);
+}
+
+}  // namespace millrace::serve

@@ -1,0 +1,76 @@
+// InferenceServer: the Open Inference Protocol v2 over HTTP: what each resource answers, in front
+// of a Batcher. It knows no files: models are those of the batcher. One thread, that of the loop,
+// runs all of it, but large bodies are read and written on the compute executor.
+// https://github.com/kserve/open-inference-protocol
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "millrace/core/async/executor.h"
+#include "millrace/core/observe/metrics.h"
+#include "millrace/tools/serve/http_listener.h"
+#include "millrace/tools/serve/route.h"
+#include "millrace/transfer/batcher.h"
+
+namespace millrace::serve {
+
+// One line of an access log.
+struct Access {
+  std::string method = {};
+  std::string path = {};
+  std::string request_id = {};  // X-Request-Id, as the client sent it
+  std::string traceparent = {};
+  int status = 0;
+  Duration took{};
+};
+
+struct ServerOptions {
+  transfer::Batcher batcher;
+  Executor* loop = nullptr;     // a bridge of the base, which outlives the server
+  Executor* compute = nullptr;  // for large bodies
+  std::string token = {};  // of a bearer, without which all but the health is refused; empty: none
+  // Of a request that says none; and the most that one may say.
+  Duration deadline = std::chrono::seconds(30);
+  std::size_t most_body_bytes = std::size_t{64} << 20;  // when they are unpacked
+  std::function<MetricsSnapshot()> metrics = {};
+  std::function<void(const Access&)> log = {};
+};
+
+// States: starting -> ready (set_ready) -> draining. Before ready it answers health, and 503 to
+// requests. Outlives its exchanges. Thread-safety: confined to the loop's thread.
+class InferenceServer {
+ public:
+  explicit InferenceServer(ServerOptions options) : options_(std::move(options)) {}
+
+  void handle(const Ref<HttpExchange>& exchange);
+  void set_ready() { ready_ = true; }
+  // New requests are refused from now on, with 503; those that were accepted are answered.
+  void begin_drain() { draining_ = true; }
+  // Requests that have no answer.
+  std::size_t in_flight() const { return in_flight_; }
+  bool ready() const;
+
+ private:
+  struct Inference;
+
+  bool admits(const Ref<HttpExchange>& exchange, const Route& route);
+  void infer(const Ref<HttpExchange>& exchange, const std::string& model);
+  void run(const Ref<Inference>& inference, Result<InferRequest> request);
+  void answer_rows(const Ref<Inference>& inference, const Result<transfer::RowOutputs>& rows);
+  void end(const Ref<Inference>& inference, Result<InferAnswer> answer);
+  void model_resource(const Ref<HttpExchange>& exchange, const Route& route);
+  void fail(const Ref<HttpExchange>& exchange, const Error& error, HttpHeaders headers = {});
+  void send(const Ref<HttpExchange>& exchange, int status, const char* type, InferAnswer answer,
+            HttpHeaders headers = {});
+  void send_json(const Ref<HttpExchange>& exchange, std::string json, int status = 200);
+
+  ServerOptions options_;
+  bool ready_ = false;
+  bool draining_ = false;
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace millrace::serve
