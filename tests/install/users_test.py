@@ -142,6 +142,8 @@ def check_libraries(prefix):
         file = f'{lib}/lib{name}.so.{VERSION}'
         check(os.readlink(f'{lib}/lib{name}.so') == f'lib{name}.so.0', f'lib{name}.so leads to the soname')
         check(os.readlink(f'{lib}/lib{name}.so.0') == f'lib{name}.so.{VERSION}', f'lib{name}.so.0 leads to the library')
+        through_table = [line for line in run('readelf', '-rW', file).splitlines() if 'JUMP_SLO' in line and '8millrace' in line]
+        check(not through_table, f'lib{name}.so calls its own functions as if they might be replaced: {through_table[:3]}')
         check(f'[lib{name}.so.0]' in run('readelf', '-d', file), f'the soname of lib{name}.so')
         check(exported_symbols.compare(f'lib{name}.so', mine, exported_symbols.exported(file)) == 0, f'symbols of lib{name}.so')
     check(exported_symbols.compare(exported_symbols.MAP, exported_symbols.public_symbols(BUILD),
