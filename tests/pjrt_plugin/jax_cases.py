@@ -225,10 +225,11 @@ def transfers():
            'strided': jnp.asarray(x[:, :, ::2]), 'bool': jnp.asarray(x > 3), 'f16': jnp.asarray(x.astype(np.float16)),
            'bf16': jnp.asarray(x).astype(jnp.bfloat16).astype(jnp.float32), 'c64': jnp.asarray(x + 1j),
            'dlpack in': jnp.from_dlpack(x), 'dlpack out': np.from_dlpack(jnp.asarray(x) + 1)}
-    source = x.copy()
-    kept = jnp.array(source)
-    source[:] = -1  # a copy of its own does not see this
-    out['copied'] = kept
+    for count in (24, 5000):
+        source = np.arange(count, dtype=np.float32)
+        kept = jnp.array(source)
+        source[:] = -1  # a copy of its own does not see this
+        out[f'copied {count}'] = kept
     big = jnp.ones((1 << 20,))
     view = np.asarray(big)
     donated = jax.jit(lambda a: a + 1, donate_argnums=0)(big)
