@@ -5,7 +5,7 @@
 namespace millrace::devices::cpu {
 
 CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
-                     std::int64_t memory_bytes, const Clock& clock, TraceRecorder* trace)
+                     std::int64_t memory_bytes, const Clock& clock, DeviceTrace trace)
     : client_(client),
       scope_(scope),
       id_(id),
@@ -13,11 +13,11 @@ CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThre
       memory_(make_ref<MemoryPool>(memory_bytes)),
       clock_(clock),
       trace_(trace) {
-  if (trace == nullptr) return;
+  if (trace.recorder == nullptr) return;
   const std::string name = "device " + std::to_string(index(id));
-  launch_lane_ = trace->lane(name);
-  put_lane_ = trace->lane(name + " puts");
-  put_name_ = trace->name("put");
+  launch_lane_ = trace.recorder->lane(name);
+  put_lane_ = trace.recorder->lane(name + " puts");
+  put_name_ = trace.recorder->name("put");
 }
 
 void CpuDevice::enqueue(InLine& ready) {

@@ -26,12 +26,18 @@ class InLine : public Work {
   InLine* next_in_line = nullptr;
 };
 
+// Where a device records what it does, and when: always, or while the switch is on.
+struct DeviceTrace {
+  TraceRecorder* recorder = nullptr;               // nothing is recorded without one
+  const std::atomic<bool>* switched_on = nullptr;  // both outlive the device
+};
+
 // Owned by its client. Thread-safety: thread-safe.
 class CpuDevice {
  public:
   // client, and its scope, which is held by what is in flight.
   CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
-            std::int64_t memory_bytes, const Clock& clock, TraceRecorder* trace);
+            std::int64_t memory_bytes, const Clock& clock, DeviceTrace trace);
 
   Client& client() const { return client_; }
   Scope& scope() const { return scope_; }
@@ -40,7 +46,11 @@ class CpuDevice {
   Executor& executor() const { return *threads_.executor; }
   Parallel& parallel() const { return *threads_.parallel; }
   const Clock& clock() const { return clock_; }
-  TraceRecorder* trace() const { return trace_; }
+  // nullptr while nothing is recorded.
+  TraceRecorder* trace() const {
+    const std::atomic<bool>* const on = trace_.switched_on;
+    return on == nullptr || on->load(std::memory_order_relaxed) ? trace_.recorder : nullptr;
+  }
   TraceLane launch_lane() const { return launch_lane_; }
   TraceLane put_lane() const { return put_lane_; }
   TraceName put_name() const { return put_name_; }
@@ -73,7 +83,7 @@ class CpuDevice {
   const DeviceThreads threads_;
   const Ref<MemoryPool> memory_;
   const Clock& clock_;
-  TraceRecorder* const trace_;
+  const DeviceTrace trace_;
   TraceLane launch_lane_{};
   TraceLane put_lane_{};
   TraceName put_name_{};

@@ -7,9 +7,9 @@ namespace millrace::devices::cpu {
 
 CpuDevices::CpuDevices(Client& of, CpuClientOptions given) : client(of), options(std::move(given)) {
   for (std::size_t i = 0; i < options.threads.size(); ++i) {
-    all.push_back(std::make_unique<CpuDevice>(client, scope, DeviceId{static_cast<std::int32_t>(i)},
-                                              options.threads[i], options.memory_bytes,
-                                              *options.clock, options.trace));
+    all.push_back(std::make_unique<CpuDevice>(
+        client, scope, DeviceId{static_cast<std::int32_t>(i)}, options.threads[i],
+        options.memory_bytes, *options.clock, DeviceTrace{options.trace, options.trace_switch}));
   }
 }
 

@@ -2,6 +2,7 @@
 // its close waits for.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -26,7 +27,8 @@ struct CpuClientOptions {
   std::vector<DeviceThreads> threads = {};
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
-  std::int64_t memory_bytes = 0;   // per device; 0: what the system has
+  const std::atomic<bool>* trace_switch = nullptr;  // recorded while it is on; nullptr: always
+  std::int64_t memory_bytes = 0;                    // per device; 0: what the system has
   // A program whose last executions took less is run by the launch itself, if its inputs are there
   // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
   // threads.

@@ -103,6 +103,27 @@ class BackendTest(unittest.TestCase):
         self.assertEqual(second.stdout.split()[1], 'True', second.stderr)
         self.assertEqual(first.stdout.split()[0], second.stdout.split()[0])
 
+    def test_a_profile_shows_the_runs_of_each_device(self):
+        code = ('import glob, gzip, json, sys, jax, jax.numpy as jnp; f = jax.jit(lambda x: jnp.sin(x) @ x);'
+                'x = [jax.device_put(jnp.ones((64, 64)), d) for d in jax.devices()]; jax.block_until_ready([f(x[0]), f(x[1])])\n'
+                'for run in range(2):\n'
+                '  with jax.profiler.trace(sys.argv[1] + str(run)):\n'
+                '    jax.block_until_ready([f(x[0]), f(x[1]), f(x[1])])\n'
+                '  path, = glob.glob(sys.argv[1] + str(run) + "/**/*.xplane.pb", recursive=True)\n'
+                '  for plane in jax.profiler.ProfileData.from_file(path).planes:\n'
+                '    for line in plane.lines:\n'
+                '      if not plane.name.startswith("/device:"): continue\n'
+                '      for e in line.events:\n'
+                '        print(plane.name, line.name, e.name, e.duration_ns > 0, dict(e.stats)["device_ordinal"], sep=",")\n'
+                '  path, = glob.glob(sys.argv[1] + str(run) + "/**/*.trace.json.gz", recursive=True)\n'
+                '  print(sum(e.get("name") == "jit__lambda" for e in json.load(gzip.open(path))["traceEvents"]))\n')
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, '-c', code, os.path.join(folder, 'run')],
+                                  env=on_plugin(CPU_NUM_DEVICES='2'), capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        once = ['/device:CUSTOM:CPU:0,Programs,jit__lambda,True,0'] + ['/device:CUSTOM:CPU:1,Programs,jit__lambda,True,1'] * 2
+        self.assertEqual(sorted(done.stdout.split()), sorted(['3', '3', *once, *once]))
+
     def test_an_exit_with_work_pending_is_clean(self):
         code = ('import jax, jax.numpy as jnp; f = jax.jit(lambda x: jax.lax.fori_loop(0, 300, lambda i, x: jnp.tanh(x @ x), x));'
                 'y = f(jnp.ones((200, 200)));'

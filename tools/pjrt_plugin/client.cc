@@ -10,6 +10,7 @@
 #include "millrace/core/base/cores.h"
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/tools/pjrt_plugin/event.h"
+#include "millrace/tools/pjrt_plugin/run_recording.h"
 
 namespace millrace::devices::pjrt::abi {
 
@@ -37,7 +38,9 @@ ClientBody::ClientBody(const CreateOptions& options)
       topology_(options.platform_name, options.devices) {
   const int threads = options.threads != 0 ? options.threads : usable_cores();
   parts_->threads = make_executor(default_compute_backend(), threads, "millrace-work");
-  devices::cpu::CpuClientOptions made{.inline_time = kInlineTime,
+  devices::cpu::CpuClientOptions made{.trace = &RunRecording::of_process().recorder(),
+                                      .trace_switch = &RunRecording::of_process().is_on(),
+                                      .inline_time = kInlineTime,
                                       .compile = &devices::cpu::compile};
   // All devices share the threads: what one leaves idle another may use.
   made.threads.assign(

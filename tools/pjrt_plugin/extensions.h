@@ -8,6 +8,9 @@ namespace millrace::pjrt_plugin {
 // How arrays lie: all row-major.
 const devices::pjrt::abi::LayoutsExtension& layouts_extension();
 
+// What devices did, and when.
+const devices::pjrt::abi::ProfilerExtension& profiler_extension();
+
 // The first of the chain.
 void* first_extension();
 

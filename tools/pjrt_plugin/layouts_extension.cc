@@ -104,6 +104,4 @@ const abi::LayoutsExtension& layouts_extension() {
   return extension;
 }
 
-void* first_extension() { return const_cast<abi::LayoutsExtension*>(&layouts_extension()); }
-
 }  // namespace millrace::pjrt_plugin

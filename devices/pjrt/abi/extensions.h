@@ -41,6 +41,7 @@ MILLRACE_PJRT_ARGS(ExecutableLayouts, Executable* executable, std::size_t num_la
 MILLRACE_PJRT_SIZED_ARGS(ProfilerErrorDestroy, void* unused, ProfilerError* error)
 MILLRACE_PJRT_SIZED_ARGS(ProfilerErrorMessage, void* unused, const ProfilerError* error,
     const char* message, std::size_t message_size)
+MILLRACE_PJRT_SIZED_ARGS(ProfilerErrorGetCode, void* unused, const ProfilerError* error, int code)
 MILLRACE_PJRT_SIZED_ARGS(ProfilerCreate, const char* options, std::size_t options_size,
     ProfilerHandle* profiler)
 MILLRACE_PJRT_SIZED_ARGS(Profiler, ProfilerHandle* profiler)
@@ -77,7 +78,7 @@ struct ProfilerApi {
   void* unused;
   void (*error_destroy)(ProfilerErrorDestroyArgs*);
   void (*error_message)(ProfilerErrorMessageArgs*);
-  void* error_get_code;
+  ProfilerError* (*error_get_code)(ProfilerErrorGetCodeArgs*);
   ProfilerError* (*create)(ProfilerCreateArgs*);
   ProfilerError* (*destroy)(ProfilerArgs*);
   ProfilerError* (*start)(ProfilerArgs*);
@@ -88,8 +89,9 @@ struct ProfilerExtension : Extension {
   const ProfilerApi* api;
 };
 static_assert(sizeof(ProfilerApi) == 80 && sizeof(ProfilerErrorDestroyArgs) == 24 &&
-              sizeof(ProfilerErrorMessageArgs) == 40 && sizeof(ProfilerCreateArgs) == 32 &&
-              sizeof(ProfilerArgs) == 16 && sizeof(ProfilerCollectDataArgs) == 32);
+              sizeof(ProfilerErrorMessageArgs) == 40 && sizeof(ProfilerErrorGetCodeArgs) == 32 &&
+              sizeof(ProfilerCreateArgs) == 32 && sizeof(ProfilerArgs) == 16 &&
+              sizeof(ProfilerCollectDataArgs) == 32);
 
 struct AbiVersionExtension : Extension {
   Function<AbiVersionOfClientArgs> of_client;
