@@ -94,7 +94,14 @@ class Process {
     return true;
   }
   pid_t pid() const { return pid_; }
-  void send(int signal) const { ::kill(pid_, signal); }
+  // Nothing once it has ended: kill(-1) would end every process here.
+  void send(int signal) const {
+    if (pid_ > 0) {
+      ::kill(pid_, signal);
+    } else {
+      ADD_FAILURE() << "signal " << signal << " for a process that has ended";
+    }
+  }
   // Until the process has a handler for it; false after five minutes.
   bool wait_until_caught(int signal) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
@@ -168,7 +175,7 @@ class Process {
     if (out_ < 0 && err_ < 0) return false;
     if (::poll(polled, 2, 300'000) <= 0) {
       ADD_FAILURE() << "nothing came for five minutes; so far: " << outcome_.out << outcome_.err;
-      ::kill(pid_, SIGKILL);
+      if (pid_ > 0) ::kill(pid_, SIGKILL);
       return false;
     }
     if (polled[0].revents != 0) take(out_, outcome_.out);
