@@ -7,6 +7,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "bench/figure.h"
@@ -105,6 +106,12 @@ double seconds_of_program(const std::vector<std::string>& command) {
 std::string program_folder() {
   const std::string path = own_path();
   return path.substr(0, path.rfind('/'));
+}
+
+std::string own_plugin_path() {
+  const std::filesystem::path path =
+      std::filesystem::path(program_folder()) / ".." / "lib" / "libmillrace_pjrt.so";
+  return std::filesystem::exists(path) ? path.lexically_normal().string() : "";
 }
 
 std::string source_folder() { return MILLRACE_BENCH_SOURCE; }

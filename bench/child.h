@@ -51,6 +51,10 @@ std::string source_folder();
 // The folder of the running program, where the other programs of the build are.
 std::string program_folder();
 
+// The CPU device as a PJRT plugin, of this build; empty where it is not built.
+std::string own_plugin_path();
+inline constexpr const char* kNoOwnPlugin = "no plugin of ours here: tools/build millrace_pjrt";
+
 // A part of a bench that runs in a process of its own: bench_<family> --part NAME ARGUMENT. run
 // serves stdin and stdout as Child wants it.
 class Part {

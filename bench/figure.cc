@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -179,6 +180,11 @@ double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+bool agree(double ours, double peer, double tolerance) {
+  return std::isfinite(ours) && std::isfinite(peer) &&
+         std::fabs(ours - peer) <= tolerance * std::max(std::fabs(ours), std::fabs(peer));
 }
 
 void pin_to_core(int core) {

@@ -108,6 +108,10 @@ int run_registered(Session& session);
 
 double seconds_of(const std::function<void()>& work);
 
+// Whether two sides that did the same work got the same number but for roundings: by so much of
+// the larger one. NaN and infinities agree with nothing.
+bool agree(double ours, double peer, double tolerance);
+
 // Binds the calling thread to one of the cores that the process may use, counted from 0; threads
 // that it makes later are bound so too. A wake-up on the same core costs a tenth of one on another:
 // a figure that wakes a thread says on which core.

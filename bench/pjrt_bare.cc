@@ -48,12 +48,12 @@ RuntimeOptions plugin_options() {
   return options;
 }
 
-BareClient::BareClient(const std::string& path) {
+BareClient::BareClient(const std::string& path,
+                       const std::map<std::string, devices::Attribute>& settings) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) give_up("pjrt", ::dlerror());
   api_ = reinterpret_cast<const abi::Api* (*)()>(::dlsym(library, "GetPjrtApi"))();
   abi::ClientCreateArgs create;
-  const std::map<std::string, devices::Attribute> settings = plugin_settings();
   const pjrt::NamedValues options(settings);
   create.create_options = options.data();
   create.num_options = options.size();
@@ -67,7 +67,8 @@ BareClient::~BareClient() {
   call(client);
 }
 
-Bare::Bare(const std::string& path) : BareClient(path) {
+Bare::Bare(const std::string& path, const std::map<std::string, devices::Attribute>& settings)
+    : BareClient(path, settings) {
   abi::ClientAddressableDevicesArgs devices;
   devices.client = client_;
   call(devices);
@@ -172,6 +173,17 @@ void Bare::dispatch(abi::Buffer* input, int count) const {
     await(done);
     destroy(y);
   }
+}
+
+void Bare::chain(abi::Buffer* input, int count) const {
+  abi::Buffer* y = input;
+  for (int i = 0; i < count; ++i) {
+    abi::Buffer* const next = execute(y, nullptr);
+    if (y != input) destroy(y);
+    y = next;
+  }
+  await_ready(y);
+  if (y != input) destroy(y);
 }
 
 }  // namespace millrace::bench

@@ -33,10 +33,12 @@ std::map<std::string, devices::Attribute> plugin_settings();
 RuntimeOptions plugin_options();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 
-// A plugin, loaded, and a client of it, with plugin_settings(). Thread-safety: as the plugin's.
+// A plugin, loaded, and a client of it with these create options. Thread-safety: as the plugin's.
 class BareClient {
  public:
-  explicit BareClient(const std::string& path);
+  explicit BareClient(
+      const std::string& path,
+      const std::map<std::string, devices::Attribute>& settings = plugin_settings());
   ~BareClient();
   BareClient(const BareClient&) = delete;
   BareClient& operator=(const BareClient&) = delete;
@@ -59,7 +61,8 @@ class BareClient {
 // With one executable, x + 1 of four floats.
 class Bare : public BareClient {
  public:
-  explicit Bare(const std::string& path);
+  explicit Bare(const std::string& path,
+                const std::map<std::string, devices::Attribute>& settings = plugin_settings());
   ~Bare();
 
   // And destroys it.
@@ -77,6 +80,8 @@ class Bare : public BareClient {
                                       devices::pjrt::abi::Event** done) const;
   // Executes and awaits so many, one after the other.
   void dispatch(devices::pjrt::abi::Buffer* input, int count) const;
+  // Executes so many, each on the output of the one before, and awaits the last.
+  void chain(devices::pjrt::abi::Buffer* input, int count) const;
 
  private:
   devices::pjrt::abi::Device* device_ = nullptr;

@@ -157,17 +157,7 @@ class BareUser {
     return latency_us(kCalls, [&] { bare_.dispatch(x_, 1); });
   }
   Measured chain() const {
-    const auto chain = [&] {
-      Buffer* y = x_;
-      for (int i = 0; i < kChain; ++i) {
-        Buffer* const next = bare_.execute(y, nullptr);
-        if (y != x_) bare_.destroy(y);
-        y = next;
-      }
-      bare_.await_ready(y);
-      bare_.destroy(y);
-    };
-    return latency_us(kChains, chain).value / kChain;
+    return latency_us(kChains, [&] { bare_.chain(x_, kChain); }).value / kChain;
   }
   void put_fetch_once() const {
     float back = 0;

@@ -98,6 +98,8 @@ class MemoryPool final : public RefCounted {
   class Use;
   Result<Use> use(std::size_t size);
   MemoryStats stats() const;
+  // The peak begins anew, at what is in use.
+  void clear_peak() { peak_.store(in_use_.load()); }
   // Blocks that the system has given, ever: constant in the steady state.
   std::int64_t system_allocations() const { return system_allocations_.load(); }
 

@@ -3,6 +3,7 @@
 // batch_schedule.h (the decisions), batch_run.h (a batch).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -55,7 +56,9 @@ struct CloseBatches {
 // Thread-safety: confined.
 class BatchActor final : public actors::Actor {
  public:
-  BatchActor(std::vector<devices::Device> devices, const BatchSchedule::Options& options);
+  // alive: counts the devices that have not failed; read by other threads.
+  BatchActor(std::vector<devices::Device> devices, const BatchSchedule::Options& options,
+             std::shared_ptr<std::atomic<std::size_t>> alive);
   Future<void> on_start() override;
   Future<void> on_stop(const actors::Exit& exit) override;
 
@@ -83,6 +86,7 @@ class BatchActor final : public actors::Actor {
   Error closed_error() const;
 
   const std::vector<devices::Device> devices_;
+  const std::shared_ptr<std::atomic<std::size_t>> alive_;
   BatchSchedule schedule_;
   std::vector<std::shared_ptr<BatchQueue>> queues_;  // by their numbers
   std::vector<std::shared_ptr<Watch>> watches_;      // by device

@@ -1,6 +1,7 @@
 #include "millrace/transfer/batcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -14,12 +15,14 @@ using actors::ActorRef;
 // What the handles share. Thread-safety: thread-safe.
 class BatcherCore final : public RefCounted {
  public:
-  BatcherCore(BatcherOptions options, ActorRef<BatchActor> actor)
-      : options_(std::move(options)), actor_(std::move(actor)) {}
+  using Alive = std::shared_ptr<std::atomic<std::size_t>>;
+  BatcherCore(BatcherOptions options, ActorRef<BatchActor> actor, Alive alive)
+      : options_(std::move(options)), actor_(std::move(actor)), alive_(std::move(alive)) {}
 
   const Environment& environment() const { return actor_.cell()->home().environment; }
   const BatcherOptions& options() const { return options_; }
   const ActorRef<BatchActor>& actor() const { return actor_; }
+  std::size_t devices_alive() const { return *alive_; }
 
   std::shared_ptr<BatchQueue> find(const std::string& name) const MILLRACE_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -52,6 +55,7 @@ class BatcherCore final : public RefCounted {
  private:
   const BatcherOptions options_;
   const ActorRef<BatchActor> actor_;
+  const Alive alive_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<BatchQueue>> queues_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -137,13 +141,14 @@ Result<Batcher> Batcher::create(actors::ActorSystem& system, BatcherOptions opti
   const BatchSchedule::Options schedule{.devices = options.devices.size(),
                                         .batches_per_device = options.batches_per_device,
                                         .priority_step = options.priority_step};
+  auto alive = std::make_shared<std::atomic<std::size_t>>(options.devices.size());
   MILLRACE_TRY(ActorRef<BatchActor> actor,
                system.spawn<BatchActor>(options.name, {.inline_when_idle = true}, options.devices,
-                                        schedule));
-  return Batcher(make_ref<BatcherCore>(std::move(options), std::move(actor)));
+                                        schedule, alive));
+  return Batcher(make_ref<BatcherCore>(std::move(options), std::move(actor), std::move(alive)));
 }
 
-Status Batcher::add(std::shared_ptr<const BatchModel> model,
+Status Batcher::add(const std::shared_ptr<const BatchModel>& model,
                     const BatchQueueOptions& options) const {
   BatchQueueOptions checked = options;
   MILLRACE_TRY_STATUS(check_options(*model, checked, core_->options().devices.size()));
@@ -218,13 +223,7 @@ Result<BatchQueueStats> Batcher::stats(const std::string& model) const {
   return queue->stats();
 }
 
-std::size_t Batcher::devices_alive() const {
-  const auto alive = [](const devices::Device& device) {
-    const Future<void> failed = device.failed();
-    return !failed.ready() || failed.result().has_value();
-  };
-  return static_cast<std::size_t>(std::ranges::count_if(core_->options().devices, alive));
-}
+std::size_t Batcher::devices_alive() const { return core_->devices_alive(); }
 
 Future<void> Batcher::close(TimePoint deadline) const {
   core_->actor().send_notice(CloseBatches{deadline});

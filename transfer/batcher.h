@@ -43,7 +43,8 @@ class Batcher {
 
   // From now on run() takes requests for model->name(). kAlreadyExists; kInvalidArgument for
   // options that the model cannot have, or constants for another number of devices.
-  Status add(std::shared_ptr<const BatchModel> model, const BatchQueueOptions& options = {}) const;
+  Status add(const std::shared_ptr<const BatchModel>& model,
+             const BatchQueueOptions& options = {}) const;
   // A new version: requests that are queued and later ones run on it, batches that run on the old
   // one end there. Completes when the last of these has ended. kNotFound; kFailedPrecondition where
   // its interface is another one, or its largest batch smaller: add it under another name.
@@ -60,7 +61,7 @@ class Batcher {
   std::shared_ptr<const BatchModel> model(const std::string& name) const;
   std::vector<std::string> models() const;
   Result<BatchQueueStats> stats(const std::string& model) const;
-  // How many of the devices have not failed.
+  // How many of the devices have not failed; one that is restarted stays out of this batcher.
   std::size_t devices_alive() const;
 
   // Refuses new requests and launches what is queued without delay; what is not launched at the

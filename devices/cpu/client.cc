@@ -14,6 +14,15 @@
 #include "millrace/devices/device_body.h"
 
 namespace millrace::devices::cpu {
+namespace {
+
+LateArray late_array(const Shape& shape, CpuDevice& device, Ref<Block> block) {
+  auto array = make_ref<CpuArray>();
+  Buffer buffer(make_ref<CpuBuffer>(device, shape, array));
+  return LateArray(std::move(buffer), std::move(array), std::move(block));
+}
+
+}  // namespace
 
 CpuClient::CpuClient(CpuClientOptions options) : devices_(*this, std::move(options)) {
   for (const auto& device : devices_.all) {
@@ -125,14 +134,22 @@ Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics seman
   return PutResult{std::move(buffer), std::move(released)};
 }
 
-Result<LateArray> CpuClient::make_late(const Shape& shape, DeviceId device) {
+Result<CpuDevice*> CpuClient::find_open(DeviceId device) {
   MILLRACE_TRY(CpuDevice* const target, devices_.find(device));
   MILLRACE_TRY_STATUS(target->alive());
   if (devices_.scope.closing()) return std::unexpected(devices_.scope.closed_error());
+  return target;
+}
+
+Result<LateArray> CpuClient::make_late(const Shape& shape, DeviceId device) {
+  MILLRACE_TRY(CpuDevice* const target, find_open(device));
   MILLRACE_TRY(Ref<Block> block, target->memory().allocate(shape.size_bytes()));
-  auto array = make_ref<CpuArray>();
-  Buffer buffer(make_ref<CpuBuffer>(*target, shape, array));
-  return LateArray(std::move(buffer), std::move(array), std::move(block));
+  return late_array(shape, *target, std::move(block));
+}
+
+Result<LateArray> CpuClient::make_alias(const Shape& shape, DeviceId device) {
+  MILLRACE_TRY(CpuDevice* const target, find_open(device));
+  return late_array(shape, *target, nullptr);
 }
 
 Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory) {
@@ -158,6 +175,12 @@ Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory
 Result<MemoryStats> CpuClient::memory_stats(DeviceId device) const {
   MILLRACE_TRY(const CpuDevice* const found, devices_.find(device));
   return found->memory().stats();
+}
+
+Status CpuClient::clear_memory_stats(DeviceId device) {
+  MILLRACE_TRY(CpuDevice* const found, devices_.find(device));
+  found->memory().clear_peak();
+  return {};
 }
 
 std::optional<Duration> CpuClient::busy_time(DeviceId device) const {

@@ -38,8 +38,12 @@ class CpuClient final : public Client {
                         int memory) override;
   // An array whose bytes come later, from the caller. The errors of put().
   Result<LateArray> make_late(const Shape& shape, DeviceId device);
+  // One without memory, which takes over that of another array.
+  Result<LateArray> make_alias(const Shape& shape, DeviceId device);
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
+  // The peak begins anew, at what is in use.
+  Status clear_memory_stats(DeviceId device);
   std::optional<Duration> busy_time(DeviceId device) const override;
   Future<void> failed(DeviceId device) const override;
   Status kill(DeviceId device, const Error& cause) override;
@@ -49,6 +53,7 @@ class CpuClient final : public Client {
  private:
   Result<Executable> make(const Program& program, const CompileOptions& options,
                           const KernelChoices* chosen);
+  Result<CpuDevice*> find_open(DeviceId device);
 
   CpuDevices devices_;
   std::vector<DeviceInfo> infos_;

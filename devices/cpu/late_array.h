@@ -1,5 +1,5 @@
-// LateArray: the writing end of an array whose bytes come from outside of its device, later. Made
-// by CpuClient::make_late.
+// LateArray: the writing end of an array whose bytes come later: from outside of its device, or in
+// the memory of another array. Made by CpuClient::make_late and make_alias.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class LateArray {
 
   const Buffer& buffer() const { return buffer_; }
   bool is_open() const { return static_cast<bool>(array_); }
-  // For an open one: unwritten at first.
+  // For an open one that make_late() made: unwritten at first.
   std::span<std::byte> bytes() const { return {block_->data(), block_->size()}; }
   // The bytes are final. For an open one, as is fail().
   void write() { CpuArray::write(std::move(array_), std::move(block_)); }
@@ -34,6 +34,10 @@ class LateArray {
     block_ = nullptr;
     CpuArray::fail(std::move(array_), error);
   }
+  // For an open one: it becomes the memory of source, which is removed, when source and `after` are
+  // ready; their errors are its own. Nothing has changed where this fails: kInvalidArgument for a
+  // source of another device or size, kFailedPrecondition for one that was removed before.
+  Status take_over(const Buffer& source, const Future<void>& after);
 
  private:
   const Buffer buffer_;

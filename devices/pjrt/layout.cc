@@ -45,6 +45,11 @@ DType from_primitive_type(int type) {
   return type == 0 || row == std::end(kRows) ? DType::kInvalid : row->ours;
 }
 
+int to_primitive_type(DType type) {
+  const auto* const row = std::ranges::find(kRows, type, &Row::ours);
+  return type == DType::kInvalid || row == std::end(kRows) ? 0 : row->xla;
+}
+
 WrittenLayout::WrittenLayout(const DeviceLayout& layout) : minor_to_major_(layout.minor_to_major) {
   for (const auto& tile : layout.tiles) {
     tile_dims_.insert(tile_dims_.end(), tile.begin(), tile.end());

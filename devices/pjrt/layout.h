@@ -20,6 +20,7 @@ abi::BufferType to_buffer_type(DType type);
 DType from_buffer_type(abi::BufferType type);
 // kInvalid for tuples, opaque values and what is newer than this.
 DType from_primitive_type(int type);
+int to_primitive_type(DType type);  // 0: none
 
 // A layout as PJRT takes it, which points into this. Not to be copied.
 class WrittenLayout {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,18 @@ TEST(FigureTest, QuartilesAreThoseOfTheRatios) {
   EXPECT_EQ(s.lower_quartile, 2);
   EXPECT_EQ(s.ratio, 4);
   EXPECT_EQ(s.upper_quartile, 6);
+}
+
+TEST(FigureTest, ResultsAgreeButForRoundingsAndOnlyFiniteOnes) {
+  EXPECT_TRUE(agree(2.3, 2.3, 0));
+  EXPECT_TRUE(agree(0, 0, 1e-3));
+  EXPECT_TRUE(agree(-1000, -1000.9, 1e-3));
+  EXPECT_FALSE(agree(-1000, -1001.1, 1e-3));
+  EXPECT_FALSE(agree(1, -1, 1e-3));
+  const double nan = std::nan("");
+  EXPECT_FALSE(agree(nan, nan, 1e-3));
+  EXPECT_FALSE(agree(1, nan, 1e-3));
+  EXPECT_FALSE(agree(INFINITY, 1, 1e-3));
 }
 
 TEST(SessionTest, MeasuresTheRoundsAfterAWarmUpAndAlternatesTheFirst) {

@@ -84,6 +84,45 @@ TEST_F(BufferTest, IntegersOfLessThanAByteHaveTheirSign) {
   destroy(y);
 }
 
+// Bytes that the client would leave in place for good: many that lie well are used there, until the
+// buffer ends.
+TEST_F(BufferTest, FewBytesAreCopiedAtOnceAndManyAreUsedInPlace) {
+  constexpr int kMany = 1 << 15;
+  alignas(64) static float values[kMany + 4] = {1, 2, 3, 4, 5};
+  const auto is_returned = [](abi::Event* event) {
+    abi::EventIsReadyArgs args{{}, event};
+    must(args);
+    return args.is_ready;
+  };
+  auto few = args_of(values, abi::BufferType::kF32, {4});
+  few.host_buffer_semantics = 2;
+  must(few);
+  EXPECT_TRUE(is_returned(few.done_with_host_buffer));
+  auto many = args_of(values, abi::BufferType::kF32, {kMany});
+  many.host_buffer_semantics = 2;
+  must(many);
+  EXPECT_FALSE(is_returned(many.done_with_host_buffer));
+  auto badly_aligned = args_of(values + 4, abi::BufferType::kF32, {kMany});
+  badly_aligned.host_buffer_semantics = 2;
+  must(badly_aligned);
+  EXPECT_TRUE(is_returned(badly_aligned.done_with_host_buffer));
+  values[0] = 7;
+  values[4] = 7;
+  EXPECT_EQ(fetched(badly_aligned.buffer)[0], 5);
+  EXPECT_EQ(fetched(few.buffer)[0], 1);
+  EXPECT_EQ(fetched(many.buffer)[0], 7);
+  values[0] = 1;
+  // Bytes that the device may write into stay where they are, however few.
+  auto writable = args_of(values, abi::BufferType::kF32, {4});
+  writable.host_buffer_semantics = 3;
+  must(writable);
+  EXPECT_FALSE(is_returned(writable.done_with_host_buffer));
+  for (auto* const args : {&few, &many, &badly_aligned, &writable}) {
+    destroy(args->buffer);
+    EXPECT_TRUE(awaited(args->done_with_host_buffer).ok());
+  }
+}
+
 TEST_F(BufferTest, WhatIsNoArrayIsRefused) {
   const std::array<float, 4> values{};
   auto negative = args_of(values.data(), abi::BufferType::kF32, {2, -2});

@@ -122,9 +122,38 @@ TEST_F(ExecutableTest, AProgramOfAnotherFormatOrWithBadOptionsIsRefused) {
   EXPECT_THAT(replicas.message, HasSubstr("2 replicas"));
 }
 
+TEST_F(ExecutableTest, AnExecutableIsLoadedOnThisClientAndOnAnother) {
+  abi::LoadedExecutable* const first = compiled(kPlusOne);
+  abi::LoadedExecutableGetExecutableArgs known{{}, first};
+  must(known);
+  for (const bool elsewhere : {false, true}) {
+    abi::Client* const own = client_;
+    if (elsewhere) client_ = make_client({{"num_devices", 1}});
+    abi::ClientLoadArgs args{{}, client_, known.executable};
+    must(args);
+    abi::LoadedExecutableFingerprintArgs before{{}, first}, after{{}, args.loaded_executable};
+    must(before);
+    must(after);
+    EXPECT_EQ(std::string(before.fingerprint, before.fingerprint_size),
+              std::string(after.fingerprint, after.fingerprint_size));
+    const std::vector<float> values = {1, 2, 3, 4};
+    abi::Buffer* const x = put(values);
+    const Launch made = launch(args.loaded_executable, {x});
+    ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+    EXPECT_TRUE(awaited(made.done).ok());
+    EXPECT_EQ(fetched(made.outputs[0]), (std::vector<float>{2, 3, 4, 5}));
+    destroy(made.outputs[0]);
+    destroy(x);
+    destroy(args.loaded_executable);
+    if (elsewhere) destroy(std::exchange(client_, own));
+  }
+  destroy_executable(known.executable);
+  destroy(first);
+}
+
 TEST_F(ExecutableTest, ArraysLieRowMajor) {
-  const auto& layouts = *static_cast<const abi::LayoutsExtension*>(plugin_api().extension_start);
-  ASSERT_EQ(layouts.type, abi::kLayoutsExtension);
+  const auto& layouts =
+      static_cast<const abi::LayoutsExtension&>(extension(abi::kLayoutsExtension));
   const std::int64_t dims[] = {2, 3};
   abi::ClientDefaultLayoutArgs args{{sizeof(args)}, client_, abi::BufferType::kF32, dims, 2};
   ASSERT_TRUE(taken(layouts.client_default(&args)).ok());

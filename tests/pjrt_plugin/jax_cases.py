@@ -112,6 +112,24 @@ def linear_algebra():
 
 
 @case(1e-5)
+def sparse_products():
+    from jax.experimental import sparse
+    out = {}
+    for name, dtype in (('f32', jnp.float32), ('c64', jnp.complex64), ('s32', jnp.int32)):
+        dense = jnp.where(normal(51, 20, 13) > 0.7, jnp.round(normal(52, 20, 13) * 8), 0).astype(dtype)
+        matrix, vector = jnp.round(normal(53, 13, 6) * 8).astype(dtype), jnp.arange(13).astype(dtype)
+        compressed = sparse.BCSR.fromdense(dense)
+        padded = sparse.BCSR.fromdense(dense, nse=int((dense != 0).sum()) + 5)
+        out[name] = [compressed @ vector, compressed @ matrix, padded @ matrix, jax.jit(lambda a, b: a @ b)(compressed, matrix)]
+        out[name + ' rows'] = [sparse.CSR.fromdense(dense) @ vector, sparse.CSR.fromdense(dense) @ matrix,
+                               sparse.CSR.fromdense(dense).T @ jnp.ones((20, 3), dtype)]
+    batch = jnp.where(normal(54, 3, 8, 7) > 0.5, normal(55, 3, 8, 7), 0)
+    out['batch'] = sparse.bcsr_dot_general(sparse.BCSR.fromdense(batch, n_batch=1), normal(56, 3, 7, 5),
+                                           dimension_numbers=(((2,), (1,)), ((0,), (0,))))
+    return out
+
+
+@case(1e-5)
 def control_flow():
     def body(carry, x):
         return carry * 0.9 + x, carry
@@ -207,10 +225,11 @@ def transfers():
            'strided': jnp.asarray(x[:, :, ::2]), 'bool': jnp.asarray(x > 3), 'f16': jnp.asarray(x.astype(np.float16)),
            'bf16': jnp.asarray(x).astype(jnp.bfloat16).astype(jnp.float32), 'c64': jnp.asarray(x + 1j),
            'dlpack in': jnp.from_dlpack(x), 'dlpack out': np.from_dlpack(jnp.asarray(x) + 1)}
-    source = x.copy()
-    kept = jnp.array(source)
-    source[:] = -1  # a copy of its own does not see this
-    out['copied'] = kept
+    for count in (24, 5000):
+        source = np.arange(count, dtype=np.float32)
+        kept = jnp.array(source)
+        source[:] = -1  # a copy of its own does not see this
+        out[f'copied {count}'] = kept
     big = jnp.ones((1 << 20,))
     view = np.asarray(big)
     donated = jax.jit(lambda a: a + 1, donate_argnums=0)(big)

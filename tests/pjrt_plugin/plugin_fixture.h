@@ -30,6 +30,13 @@ inline const abi::Api& plugin_api() {
   return api;
 }
 
+// One of the table's, which is there.
+inline const abi::Extension& extension(int type) {
+  const auto* found = static_cast<const abi::Extension*>(plugin_api().extension_start);
+  while (found->type != type) found = found->next;
+  return *found;
+}
+
 // Takes the error, which may be null.
 inline Outcome taken(abi::Error* error) {
   if (error == nullptr) return {};

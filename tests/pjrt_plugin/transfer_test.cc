@@ -61,6 +61,27 @@ TEST_F(TransferTest, PiecesMayComeInAnyOrder) {
   EXPECT_EQ(call(again).code, 9);
 }
 
+TEST_F(TransferTest, ALiteralIsAWholeArray) {
+  const std::vector<float> values = {1, 2, 3, 4};
+  const std::int64_t five[] = {5};
+  abi::TransferManagerTransferLiteralArgs args{{}, manager_, 0, values.data(), five, 1};
+  args.type = abi::BufferType::kF32;
+  EXPECT_THAT(call(args).message, HasSubstr("array 0 is tensor<4xf32>, the literal tensor<5xf32>"));
+  args.dims = four_;
+  must(args);
+  EXPECT_TRUE(awaited(args.done).ok());
+  EXPECT_EQ(fetched(x_), values);
+  abi::TransferManagerTransferLiteralArgs again = args;
+  EXPECT_EQ(call(again).code, 9);
+}
+
+TEST_F(TransferTest, MetadataIsTaken) {
+  abi::TransferManagerAddMetadataArgs args{{}, manager_};
+  must(args);
+  abi::TransferManagerAddMetadataArgs none;
+  EXPECT_EQ(call(none).code, 3);
+}
+
 TEST_F(TransferTest, PiecesOutsideAreRefused) {
   EXPECT_THAT(bring(low_, 12, false).message, HasSubstr("bytes 12 and 8 more are not in array 0"));
   EXPECT_EQ(bring(low_, -8, false).code, 3);

@@ -81,5 +81,6 @@ void add_external_references(abi::Api& api);
 void add_puts(abi::Api& api);
 void add_fetches(abi::Api& api);
 void add_transfers(abi::Api& api);
+void add_takeovers(abi::Api& api);
 
 }  // namespace millrace::pjrt_plugin

@@ -125,6 +125,12 @@ void add_clients(abi::Api& api) {
         MILLRACE_GIVEN(client, client);
         return assign(*client.body, a);
       });
+  // All of them are this one process.
+  add<&abi::ClientUpdateGlobalProcessInfoArgs::num_process_infos, "num_process_infos">(
+      api, [](abi::ClientUpdateGlobalProcessInfoArgs& a) -> Status {
+        MILLRACE_GIVEN(client, client);
+        return {};
+      });
   add_lists(api);
 }
 

@@ -67,6 +67,21 @@ void add_compilation(abi::Api& api) {
     a.executable = new abi::Executable(std::move(compiled));
     return {};
   });
+  // One of this client is the same program once more, another one is compiled anew.
+  add<&abi::ClientLoadArgs::loaded_executable, "loaded_executable">(
+      api, [](abi::ClientLoadArgs& a) -> Status {
+        MILLRACE_GIVEN(client, client);
+        MILLRACE_GIVEN(executable, executable);
+        const std::string_view options = options_of(a.compile_options, a.compile_options_size);
+        std::shared_ptr<const CompiledProgram> program = executable.program;
+        if (&program->body() != client.body.get() ||
+            (!options.empty() && options != program->written_options())) {
+          MILLRACE_TRY(const std::string bytes, program->serialize());
+          MILLRACE_TRY(program, CompiledProgram::load(*client.body, bytes, options));
+        }
+        a.loaded_executable = new abi::LoadedExecutable(std::move(program));
+        return {};
+      });
   add<&abi::ExecutableSerializeArgs::serialized_executable_deleter,
       "serialized_executable_deleter">(api, [](abi::ExecutableSerializeArgs& a) -> Status {
     MILLRACE_GIVEN(executable, executable);

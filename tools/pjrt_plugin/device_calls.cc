@@ -68,6 +68,24 @@ void add_state(abi::Api& api) {
         a.bytes_limit = maybe(stats.bytes_limit);
         return {};
       });
+  add<&abi::DeviceClearMemoryStatsArgs::device, "device">(
+      api, [](abi::DeviceClearMemoryStatsArgs& a) -> Status {
+        MILLRACE_GIVEN(device, device);
+        return device.body.cpu().clear_memory_stats(device.id());
+      });
+  // As XLA's CPU client: nothing is tracked, and null is an event that says so.
+  add<&abi::DeviceCreateAsyncTrackingEventArgs::event, "event">(
+      api, [](abi::DeviceCreateAsyncTrackingEventArgs& a) -> Status {
+        MILLRACE_GIVEN(device, device);
+        a.event = nullptr;
+        return {};
+      });
+  add<&abi::AsyncTrackingEventDestroyArgs::event, "event">(
+      api, [](abi::AsyncTrackingEventDestroyArgs& a) -> Status {
+        if (a.event == nullptr) return {};
+        return fail(ErrorCode::kInvalidArgument,
+                    "a tracking event is destroyed that this plugin has not made");
+      });
   add<&abi::DeviceGetAttributesArgs::deleter, "attributes_deleter">(
       api, [](abi::DeviceGetAttributesArgs& a) -> Status {
         MILLRACE_GIVEN(device, device);

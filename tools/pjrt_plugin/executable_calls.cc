@@ -201,6 +201,13 @@ void add_loaded_executables(abi::Api& api) {
         a.executable = new abi::Executable(loaded.program);
         return {};
       });
+  add<&abi::LoadedExecutableFingerprintArgs::fingerprint_size, "executable_fingerprint_size">(
+      api, [](abi::LoadedExecutableFingerprintArgs& a) -> Status {
+        MILLRACE_GIVEN(executable, executable);
+        a.fingerprint = executable.program->fingerprint().data();
+        a.fingerprint_size = executable.program->fingerprint().size();
+        return {};
+      });
   add<&abi::LoadedExecutableAddressableDevicesArgs::num_devices, "num_addressable_devices">(
       api, [](abi::LoadedExecutableAddressableDevicesArgs& a) -> Status {
         MILLRACE_GIVEN(executable, executable);

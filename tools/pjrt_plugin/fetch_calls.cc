@@ -1,5 +1,6 @@
 // Bytes out of arrays: to the host, and to other devices and memories. Read next: buffer.h.
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,24 +80,72 @@ Status fetch(abi::Buffer& buffer, abi::BufferToHostBufferArgs& a) {
   return {};
 }
 
-Status fetch_raw(abi::Buffer& buffer, abi::BufferCopyRawToHostArgs& a) {
-  const auto size = static_cast<std::int64_t>(buffer.array.size_bytes());
-  if (a.offset < 0 || a.transfer_size < 0 || a.offset > size || a.transfer_size > size - a.offset) {
-    return fail(ErrorCode::kInvalidArgument,
-                "bytes " + std::to_string(a.offset) + " and " + std::to_string(a.transfer_size) +
-                    " more are not in " + buffer.array.shape().to_string());
+// Some of the bytes of an array.
+struct Piece {
+  devices::Buffer array;
+  std::size_t offset, size;
+};
+
+Result<Piece> piece_of(const abi::Buffer& buffer, std::int64_t offset, std::int64_t size) {
+  const auto all = static_cast<std::int64_t>(buffer.array.size_bytes());
+  if (offset < 0 || size < 0 || offset > all || size > all - offset) {
+    return fail(ErrorCode::kInvalidArgument, "bytes " + std::to_string(offset) + " and " +
+                                                 std::to_string(size) + " more are not in " +
+                                                 buffer.array.shape().to_string());
   }
+  return Piece{buffer.array, static_cast<std::size_t>(offset), static_cast<std::size_t>(size)};
+}
+
+// Once the array is there.
+Future<void> copy_raw(const Piece& from, void* to) {
+  if (to == nullptr && from.size != 0)
+    return fail(ErrorCode::kInvalidArgument, "the destination of a copy is null");
+  return from.array.ready().then(
+      inline_executor(), [from, to](const Result<void>& ready) -> Status {
+        MILLRACE_TRY_STATUS(ready);
+        MILLRACE_TRY(const devices::HostAccess access, from.array.host_access());
+        if (from.size != 0) std::memcpy(to, access.bytes.data() + from.offset, from.size);
+        return {};
+      });
+}
+
+Status fetch_raw(const abi::Buffer& buffer, abi::BufferCopyRawToHostArgs& a) {
+  MILLRACE_TRY(const Piece piece, piece_of(buffer, a.offset, a.transfer_size));
   if (a.dst == nullptr && a.transfer_size != 0)
     return fail(ErrorCode::kInvalidArgument, "the destination of a copy is null");
-  a.event = make_event(buffer.array.ready().then(
-      inline_executor(),
-      [array = buffer.array, to = a.dst, offset = static_cast<std::size_t>(a.offset),
-       bytes = static_cast<std::size_t>(a.transfer_size)](const Result<void>& ready) -> Status {
-        MILLRACE_TRY_STATUS(ready);
-        MILLRACE_TRY(const devices::HostAccess access, array.host_access());
-        if (bytes != 0) std::memcpy(to, access.bytes.data() + offset, bytes);
-        return {};
-      }));
+  a.event = make_event(copy_raw(piece, a.dst));
+  return {};
+}
+
+// A copy whose destination its caller has yet to name.
+struct LateCopy final : Handle<LateCopy> {
+  explicit LateCopy(Piece from) : piece(std::move(from)) {}
+  const Piece piece;
+  Promise<void> done;
+};
+
+void begin_copy(abi::DestinationReady* given) {
+  if (given == nullptr || given->struct_size < sizeof(abi::DestinationReady)) return;
+  auto* const copy = static_cast<LateCopy*>(given->data);
+  if (copy == nullptr || !copy->is_live()) return;
+  const std::unique_ptr<LateCopy> ended(copy);
+  Promise<void> done = std::move(copy->done);
+  if (given->error_code != 0) {
+    return done.set_error(
+        from_caller(given->error_code, given->error_message, given->error_message_size));
+  }
+  copy_raw(copy->piece, given->destination)
+      .then(inline_executor(),
+            [done = std::move(done)](const Result<void>& copied) mutable { done.set(copied); })
+      .ignore();
+}
+
+Status fetch_raw_later(const abi::Buffer& buffer, abi::BufferCopyRawToHostFutureArgs& a) {
+  MILLRACE_TRY(Piece piece, piece_of(buffer, a.offset, a.transfer_size));
+  auto copy = std::make_unique<LateCopy>(std::move(piece));
+  a.event = make_event(copy->done.future());
+  a.data = copy.release();
+  a.ready = &begin_copy;
   return {};
 }
 
@@ -121,6 +170,11 @@ void add_fetches(abi::Api& api) {
                                                        MILLRACE_GIVEN(buffer, buffer);
                                                        return fetch_raw(buffer, a);
                                                      });
+  add<&abi::BufferCopyRawToHostFutureArgs::ready, "future_ready_callback">(
+      api, [](abi::BufferCopyRawToHostFutureArgs& a) -> Status {
+        MILLRACE_GIVEN(buffer, buffer);
+        return fetch_raw_later(buffer, a);
+      });
   add<&abi::BufferCopyToDeviceArgs::dst_buffer, "dst_buffer">(
       api, [](abi::BufferCopyToDeviceArgs& a) -> Status {
         MILLRACE_GIVEN(buffer, buffer);

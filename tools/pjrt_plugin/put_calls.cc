@@ -1,5 +1,6 @@
 // Arrays from host bytes, in place where the caller allows it and they lie well enough. Read next:
 // buffer.h; devices/cpu/copy.h.
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,21 @@ Result<HostBufferSemantics> read_semantics(int given) {
                 "the host buffer semantics are " + std::to_string(given) + ", not 0 to 3");
   }
   return static_cast<HostBufferSemantics>(given);
+}
+
+// Bytes are used in place where XLA's client does so: from 100 KiB on, aligned to 64, as NumPy's
+// rarely are. JAX promises for all that they stay as they are; but a program may write to x once
+// jnp.array(x) has returned, whose copy is a launch that may still wait. And to release few bytes
+// later would wake the thread of callbacks, which costs more than the copy.
+HostBufferSemantics how_to_put(const abi::ClientBufferFromHostBufferArgs& a,
+                               HostBufferSemantics semantics, const devices::Shape& shape) {
+  constexpr std::size_t kFewBytes = 100 << 10;
+  constexpr std::uintptr_t kAlignment = 64;
+  const bool in_place =
+      shape.size_bytes() > kFewBytes && reinterpret_cast<std::uintptr_t>(a.data) % kAlignment == 0;
+  return semantics == HostBufferSemantics::kImmutableZeroCopy && !in_place
+             ? HostBufferSemantics::kImmutableOnlyDuringCall
+             : semantics;
 }
 
 Result<devices::PutResult> put_narrow(const ClientBody& body, const devices::HostView& view,
@@ -43,10 +59,10 @@ Status put(const ClientBody& body, abi::ClientBufferFromHostBufferArgs& a) {
   const std::size_t strides = shape.rank() == 0 ? 0 : a.num_byte_strides;
   const devices::HostView view{
       .data = a.data, .shape = shape, .byte_strides = {a.byte_strides, strides}};
-  MILLRACE_TRY(devices::PutResult put,
-               has_spare_bits(shape.dtype())
-                   ? put_narrow(body, view, memory->device->id())
-                   : body.cpu().put(view, semantics, memory->device->id(), -1));
+  MILLRACE_TRY(devices::PutResult put, has_spare_bits(shape.dtype())
+                                           ? put_narrow(body, view, memory->device->id())
+                                           : body.cpu().put(view, how_to_put(a, semantics, shape),
+                                                            memory->device->id(), -1));
   if (!put.source_released.valid()) put.source_released = make_ready();
   std::unique_ptr<abi::Buffer> buffer(
       make_buffer(memory->device->body, std::move(put.buffer), memory));

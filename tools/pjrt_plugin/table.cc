@@ -39,11 +39,13 @@ abi::Api make_api() {
   add_devices(api);
   add_memories(api);
   add_topologies(api);
+  add_topology_shapes(api);
   add_buffers(api);
   add_external_references(api);
   add_puts(api);
   add_fetches(api);
   add_transfers(api);
+  add_takeovers(api);
   add_compilation(api);
   add_executables(api);
   add_loaded_executables(api);

@@ -42,5 +42,6 @@ std::string serialize_topology(const abi::TopologyDescription& topology);
 Result<std::unique_ptr<abi::TopologyDescription>> parse_topology(std::string_view bytes);
 
 void add_topologies(abi::Api& api);
+void add_topology_shapes(abi::Api& api);
 
 }  // namespace millrace::pjrt_plugin

@@ -101,10 +101,38 @@ Result<std::optional<devices::cpu::LateArray>> transfer(abi::TransferManager& ma
   return std::optional(std::move(entry->array));
 }
 
+Result<devices::cpu::LateArray> take_literal(abi::TransferManager& manager,
+                                             const abi::TransferManagerTransferLiteralArgs& a,
+                                             const devices::Shape& shape) {
+  MutexLock lock(manager.mutex);
+  MILLRACE_TRY(Entry* const entry, find_open(manager, a.buffer_index));
+  const devices::Shape& wanted = entry->array.buffer().shape();
+  if (!(shape == wanted)) {
+    return fail(ErrorCode::kInvalidArgument, "array " + std::to_string(a.buffer_index) + " is " +
+                                                 wanted.to_string() + ", the literal " +
+                                                 shape.to_string());
+  }
+  if (a.data == nullptr && entry->size != 0)
+    return fail(ErrorCode::kInvalidArgument, "the bytes of a literal are null");
+  if (entry->size != 0) std::memcpy(entry->array.bytes().data(), a.data, entry->size);
+  if (has_spare_bits(wanted.dtype())) set_spare_bits(wanted.dtype(), entry->array.bytes());
+  return std::move(entry->array);
+}
+
 Result<devices::cpu::LateArray> take_open(abi::TransferManager& manager, int index) {
   MutexLock lock(manager.mutex);
   MILLRACE_TRY(Entry* const entry, find_open(manager, index));
   return std::move(entry->array);
+}
+
+// A whole array at once.
+Status transfer_literal(abi::TransferManager& manager, abi::TransferManagerTransferLiteralArgs& a) {
+  MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
+  MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
+  MILLRACE_TRY(devices::cpu::LateArray array, take_literal(manager, a, shape));
+  array.write();
+  a.done = make_event(make_ready());
+  return {};
 }
 
 void add_questions(abi::Api& api) {
@@ -165,6 +193,17 @@ void add_transfers(abi::Api& api) {
         MILLRACE_TRY(std::optional<devices::cpu::LateArray> whole, transfer(manager, a));
         if (whole) whole->write();
         a.done = make_event(make_ready());
+        return {};
+      });
+  add<&abi::TransferManagerTransferLiteralArgs::done, "done_with_h2d_transfer">(
+      api, [](abi::TransferManagerTransferLiteralArgs& a) -> Status {
+        MILLRACE_GIVEN(manager, manager);
+        return transfer_literal(manager, a);
+      });
+  // It says nothing that a transfer to the CPU could use.
+  add<&abi::TransferManagerAddMetadataArgs::num_metadata, "num_metadata">(
+      api, [](abi::TransferManagerAddMetadataArgs& a) -> Status {
+        MILLRACE_GIVEN(manager, manager);
         return {};
       });
   add<&abi::TransferManagerRetrieveBufferArgs::buffer, "buffer_out">(

@@ -6,6 +6,7 @@
 
 #include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/elementwise/quantised.h"
+#include "millrace/devices/cpu/linalg/csr_product.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 
 namespace millrace::devices::cpu::definition {
@@ -107,6 +108,7 @@ Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
   auto handler = find_custom_call(op.callee());
   if (handler == nullptr) {
     if (auto known = linalg::make_lapack_kernel(op)) return known;
+    if (auto known = linalg::make_csr_kernel(op)) return known;
     return fail(ErrorCode::kUnimplemented,
                 op.where() + ": no function is registered for the custom call @" +
                     std::string(op.callee()) + " (devices/cpu/kernels/custom_call.h)");

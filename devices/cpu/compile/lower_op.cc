@@ -6,6 +6,7 @@
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
 #include "millrace/devices/cpu/kernels/custom_call.h"
+#include "millrace/devices/cpu/linalg/csr_product.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 
 namespace millrace::devices::cpu::compiler {
@@ -113,7 +114,8 @@ struct Lowering : OpToLower {
 
   Lowered reference(Block& to) {
     if (op.kind() == ir::OpKind::kCustomCall && find_custom_call(op.callee()) == nullptr) {
-      const std::string fault = linalg::lapack_fault(op);
+      std::string fault = linalg::lapack_fault(op);
+      if (fault.empty()) fault = linalg::csr_fault(op);
       if (!fault.empty()) {
         return fail(ErrorCode::kInvalidArgument,
                     op.where() + " @" + std::string(op.callee()) + ": " + fault);

@@ -26,6 +26,8 @@ struct DeviceAttributes;
 struct TransferManager;
 struct SerializedTopology;
 struct SerializedBytes;
+struct AliasEnd;  // of an array that will take another's bytes
+struct AsyncTrackingEvent;
 using Topology = TopologyDescription;
 
 inline constexpr int kMajor = 0;
@@ -130,6 +132,25 @@ MILLRACE_PJRT_ARGS(KeyValuePut, const char* key, std::size_t key_size, const cha
 // clang-format on
 static_assert(sizeof(KeyValueGetArgs) == 80 && sizeof(KeyValueTryGetArgs) == 72 &&
               sizeof(KeyValuePutArgs) == 64);
+
+// What a caller says to a function that the plugin gave it, with that function's data. code: 0 where
+// it went well. The text counts where it did not.
+struct DestinationReady {
+  std::size_t struct_size = 48;
+  void* data = nullptr;
+  int error_code = 0;
+  const char* error_message = nullptr;
+  std::size_t error_message_size = 0;
+  void* destination = nullptr;
+};
+struct DependencyReady {
+  std::size_t struct_size = 40;
+  void* data = nullptr;
+  int error_code = 0;
+  const char* error_message = nullptr;
+  std::size_t error_message_size = 0;
+};
+static_assert(sizeof(DestinationReady) == 48 && sizeof(DependencyReady) == 40);
 
 struct MaybeInt64 {
   std::int64_t value;

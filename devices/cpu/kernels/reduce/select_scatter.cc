@@ -97,7 +97,7 @@ class SelectScatter::Walk {
   }
 
  private:
-  // One inner element's windows along the last dimension; source: the place of the first one.
+  // All windows along the last dimension, of one inner element; source: the first one's place.
   void run_row(std::int64_t source, std::int64_t shift) {
     const Dim& last = s_.dims_.back();
     lanes_.step = last.stride * last.step;
@@ -162,7 +162,7 @@ class SelectScatter::Walk {
       if (inside) found(offset, places);
     }
   }
-  // Where the first element of the window is, if all of them are inside; else -1.
+  // Where the window's first element is, if all of them are inside; else -1.
   std::int64_t offset_of_whole() const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < walked_; ++d) {

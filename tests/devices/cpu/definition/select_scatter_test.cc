@@ -170,14 +170,14 @@ TEST(SelectScatterTest, EveryTypeAndComparisonHasItsKernel) {
   }
 }
 
-TEST(SelectScatterTest, WideImagesAndManyFeatures) {
+TEST(SelectScatterTest, WideImagesAndManyFeaturesTakeSeveralRuns) {
   // More windows in a row, and more features, than lanes; large enough for several parts.
   check_case({"9x4x5x300x", "9x2x3x300x", kOverlapping}, 3, "as comparisons");
   check_case({"2x3x6x600x", "2x3x3x600x", kOverlappingFeaturesFirst}, 4, "as comparisons");
   check_case({"1x6x5x70x", "1x3x3x70x", kOverlapping}, 5, "as comparisons");
 }
 
-TEST(SelectScatterTest, NoWindowsGiveTheInitialValue) {
+TEST(SelectScatterTest, NoWindowsLeaveTheInitialValue) {
   check_case({"2x1x1x9x", "2x0x0x9x",
               "window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 1, 1, "
               "1>"},

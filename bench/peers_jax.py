@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Stock JAX on Millrace's plugin, or on its own CPU backend: both sides of jax.cc.
+
+    .venv-peers/bin/python bench/peers_jax.py calls [--plugin build/lib/libmillrace_pjrt.so]
+
+Answers each line on stdin with a number on stdout. Of `calls`: dispatch, chain (a step), put_4B, fetch_4B and
+fetch_64MiB in microseconds, put_64MiB in milliseconds. Of mnist, resnet18 and transformer: step, and first, which is
+a call after all caches were cleared (tracing, compiling, one step), in milliseconds. result: what both sides must agree on.
+p99: of the answer before, 0 where there is none. `start` answers nothing: it imports JAX, asks for its devices, and ends.
+
+--threads N binds the process to N cores before JAX is imported: JAX's own backend makes as many threads as the process
+may use cores. The plugin does so too, and is told the number besides, by its create option.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "models"))
+
+CALLS, CHAIN, CHAINS, LARGE_CALLS, LARGE = 3000, 1000, 3, 5, (64 << 20) // 4
+RESULT_STEPS = 2
+STEPS = {"mnist": 20, "resnet18": 2, "transformer": 2}  # of an answer
+
+
+class Times:
+    """Medians of calls, each timed."""
+
+    p99 = 0.0
+
+    def median_us(self, call: Callable[[], object], calls: int = CALLS) -> float:
+        times = []
+        for _ in range(calls):
+            start = time.perf_counter_ns()
+            call()
+            times.append((time.perf_counter_ns() - start) / 1e3)
+        times.sort()
+        self.p99 = times[int(0.99 * (calls - 1) + 0.5)] if calls == CALLS else 0.0
+        return statistics.median(times)
+
+
+Answers = dict[str, Callable[[], float]]
+
+
+def answers_of_calls(times: Times) -> Answers:
+    import jax
+    import jax.numpy as jnp
+
+    increment = jax.jit(lambda x: x + 1)
+    x = jnp.arange(4, dtype=jnp.float32)
+    increment(x).block_until_ready()
+    one, large = np.ones(1, np.float32), np.ones(LARGE, np.float32)
+    on_device = jax.device_put(np.ones(LARGE, np.float32))
+    increment(on_device).block_until_ready()
+
+    def chain_once() -> None:
+        y = x
+        for _ in range(CHAIN):
+            y = increment(y)
+        y.block_until_ready()
+
+    def fetch(of: jax.Array, calls: int) -> float:
+        # Each array is one that the host has not seen: JAX keeps what it gave.
+        fresh = [increment(of) for _ in range(calls)]
+        jax.block_until_ready(fresh)
+        left = iter(fresh)
+        seen: list[np.ndarray] = []
+        return times.median_us(lambda: seen.append(np.asarray(next(left))), calls)
+
+    def put_large() -> float:
+        return times.median_us(lambda: jax.device_put(large).block_until_ready(), LARGE_CALLS) / 1e3
+
+    return {
+        "dispatch": lambda: times.median_us(lambda: increment(x).block_until_ready()),
+        "chain": lambda: times.median_us(chain_once, CHAINS) / CHAIN,
+        "put_4B": lambda: times.median_us(lambda: jax.device_put(one).block_until_ready()),
+        "put_64MiB": put_large,
+        "fetch_4B": lambda: fetch(x[:1], CALLS),
+        "fetch_64MiB": lambda: fetch(on_device, LARGE_CALLS),
+        "result": lambda: float(np.asarray(increment(increment(x))).sum()),
+    }
+
+
+def network_of(model: str) -> tuple[ModuleType, Callable[..., tuple], list[np.ndarray]]:
+    """The module, its step (tensors and batch to loss and tensors), and a batch."""
+    if model == "mnist":
+        import generated_images
+        import mnist_network
+        import peers_mnist
+
+        return mnist_network, peers_mnist.whole, list(generated_images.make(0, peers_mnist.BATCH))
+    import decoder_network
+    import resnet_network
+    import step_batch
+
+    network = resnet_network if model == "resnet18" else decoder_network
+    return network, network.step, step_batch.make(network.batch())
+
+
+def answers_of_steps(model: str, times: Times) -> Answers:
+    import jax
+    import jax.numpy as jnp
+
+    network, function, batch = network_of(model)
+    initial = jax.tree.map(np.asarray, jax.jit(network.init)(jnp.uint32(1)))
+    donated = tuple(range(len(initial)))
+    steps = jax.jit(function, donate_argnums=donated)
+    tensors = jax.device_put(initial)
+    loss = jnp.zeros(())
+
+    def step() -> None:
+        nonlocal loss, tensors
+        loss, *tensors = steps(*tensors, *batch)
+        jax.block_until_ready((loss, tensors))
+
+    for _ in range(RESULT_STEPS):
+        step()
+    result = float(loss)
+
+    def first() -> float:
+        nonlocal steps, tensors
+        jax.clear_caches()
+        tensors = jax.device_put(initial)
+        jax.block_until_ready(tensors)
+        steps = jax.jit(function, donate_argnums=donated)
+        return times.median_us(step, 1) / 1e3
+
+    return {
+        "step": lambda: times.median_us(step, STEPS[model]) / 1e3,
+        "first": first,
+        "result": lambda: result,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", choices=["calls", "start", *STEPS])
+    parser.add_argument("--plugin", help="of Millrace; left out: JAX's own CPU backend")
+    parser.add_argument("--threads", type=int, default=0, help="0: as many as there are cores")
+    args = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
+    if args.threads > 0:
+        cores = cores[: args.threads]
+        os.sched_setaffinity(0, cores)
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    for name in ("PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PJRT_CLIENT_CREATE_OPTIONS", "XLA_FLAGS"):
+        os.environ.pop(name, None)
+    if args.plugin:
+        os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"cpu:{args.plugin}"
+        os.environ["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = f"threads:{len(cores)}"
+    import jax
+
+    if bool(args.plugin) != ("illrace" in jax.devices()[0].client.platform_version):
+        sys.exit(f"peers_jax: JAX runs on {jax.devices()[0].client.platform_version}")
+    if args.program == "start":
+        return
+    times = Times()
+    made = answers_of_calls(times) if args.program == "calls" else answers_of_steps(args.program, times)
+    answers = made | {"p99": lambda: times.p99}
+    for line in sys.stdin:
+        print(answers[line.strip()](), flush=True)
+
+
+if __name__ == "__main__":
+    main()
