@@ -37,6 +37,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::chrono::seconds kAfterGrace(3);
 // How often a drain looks whether all is sent.
 constexpr std::chrono::milliseconds kLook(5);
+// So long nothing must have come before the drain ends: what a client has sent before it could
+// know of the end is answered, with 503. Clients that never cease have so long.
+constexpr std::chrono::milliseconds kQuiet(200), kLongestNoise(2000);
 
 struct FreeBase {
   void operator()(event_base* base) const { event_base_free(base); }
@@ -144,6 +147,9 @@ class Serving {
   std::deque<Loaded> loaded_;
   std::optional<Error> failure_;
   std::optional<TimePoint> drain_until_;
+  TimePoint drain_begun_{};
+  TimePoint busy_{};  // the last look of the drain that saw a request
+  std::uint64_t handled_ = 0;
   bool cut_off_ = false;
 };
 
@@ -274,7 +280,7 @@ void Serving::watch_files() {
 void Serving::drain() {
   if (drain_until_) return;
   drain_until_ = steady_clock().now() + seconds_of(flags_.grace_seconds);
-  listener_->close_entrance();
+  drain_begun_ = busy_ = steady_clock().now();
   server_->begin_drain();
   batcher_->close(*drain_until_).ignore();
   look_.reset(event_new(
@@ -286,8 +292,12 @@ void Serving::drain() {
 }
 
 void Serving::look_whether_sent() {
+  const TimePoint now = steady_clock().now();
   const bool open = listener_->open_exchanges() > 0 || server_->in_flight() > 0;
-  if (open && steady_clock().now() < *drain_until_) return;
+  if (open || server_->handled() != handled_) busy_ = now;
+  handled_ = server_->handled();
+  const bool quiet = now - busy_ >= kQuiet || now - drain_begun_ >= kLongestNoise;
+  if ((open || !quiet) && now < *drain_until_) return;
   cut_off_ = open;
   event_base_loopbreak(base_.get());
 }

@@ -67,13 +67,12 @@ struct HttpListener::Parts {
   std::map<const bufferevent*, Connection*> connections;
   std::set<HttpExchange*> exchanges;  // without an answer
   event* look = nullptr;              // for connections that evhttp has freed
-  bool entrance_closed = false;
 
   bool full() const { return connections.size() >= options.most_connections; }
   void pause_or_resume() {
     if (bound == nullptr) return;
     evconnlistener* const entrance = evhttp_bound_socket_get_listener(bound);
-    entrance_closed || full() ? evconnlistener_disable(entrance) : evconnlistener_enable(entrance);
+    full() ? evconnlistener_disable(entrance) : evconnlistener_enable(entrance);
     const timeval soon = timeval_of(full() ? kLookWhenFull : kLook);
     connections.empty() ? event_del(look) : event_add(look, &soon);
   }
@@ -275,11 +274,6 @@ std::size_t HttpListener::open_exchanges() const {
   const auto sends = [](const auto& entry) { return entry.second->sends; };
   return parts_->exchanges.size() +
          static_cast<std::size_t>(std::ranges::count_if(parts_->connections, sends));
-}
-
-void HttpListener::close_entrance() {
-  parts_->entrance_closed = true;
-  parts_->pause_or_resume();
 }
 
 }  // namespace millrace::serve

@@ -73,8 +73,8 @@ class HttpExchange final : public RefCounted {
   std::stop_source gone_;
 };
 
-// States: listening -> paused (close_entrance) -> destroyed, with all connections. Thread-safety:
-// confined to the base's thread.
+// Listens until it is destroyed, with all connections; paused while there are as many as allowed.
+// Thread-safety: confined to the base's thread.
 class HttpListener {
  public:
   using Handler = std::function<void(Ref<HttpExchange>)>;
@@ -89,8 +89,6 @@ class HttpListener {
   std::size_t connections() const;
   // Requests without an answer, and answers that are not sent whole.
   std::size_t open_exchanges() const;
-  // Accepts no more connections.
-  void close_entrance();
 
  private:
   friend class HttpExchange;

@@ -86,6 +86,7 @@ bool InferenceServer::admits(const Ref<HttpExchange>& exchange, const Route& rou
 }
 
 void InferenceServer::handle(const Ref<HttpExchange>& exchange) {
+  ++handled_;
   const Route route = route_of(exchange->method(), exchange->path());
   if (!admits(exchange, route)) return;
   switch (route.kind) {

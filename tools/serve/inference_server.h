@@ -49,7 +49,8 @@ class InferenceServer {
   void set_ready() { ready_ = true; }
   // New requests are refused from now on, with 503; those that were accepted are answered.
   void begin_drain() { draining_ = true; }
-  // Requests that have no answer.
+  std::uint64_t handled() const { return handled_; }  // requests of any kind
+  // Inferences that have no answer.
   std::size_t in_flight() const { return in_flight_; }
   bool ready() const;
 
@@ -70,6 +71,7 @@ class InferenceServer {
   ServerOptions options_;
   bool ready_ = false;
   bool draining_ = false;
+  std::uint64_t handled_ = 0;
   std::size_t in_flight_ = 0;
 };
 

@@ -124,15 +124,18 @@ class ServeTest : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  void start(const std::vector<std::string>& more = {}) {
+  bool start(const std::vector<std::string>& more = {}) {
     process_ = std::make_unique<Process>(words(more));
     const auto says = [](const char* event) {
       return [event](const Outcome& outcome) {
         return outcome.out.find(std::string("\"event\":\"") + event) != std::string::npos;
       };
     };
-    if (!process_->wait_for(says("ready"))) FAIL() << process_->wait().err;
-    process_->wait_for([&](const Outcome& outcome) {
+    if (!process_->wait_for(says("ready"))) {
+      ADD_FAILURE() << process_->wait().err;
+      return false;
+    }
+    return process_->wait_for([&](const Outcome& outcome) {
       port_ = Json::parse(outcome.out.substr(0, outcome.out.find('\n'))).at("port").get<int>();
       return true;
     });
@@ -148,7 +151,7 @@ class ServeTest : public ::testing::Test {
 };
 
 TEST_F(ServeTest, ItAnswersTheProtocolAndEndsWithZeroBySigterm) {
-  start();
+  ASSERT_TRUE(start());
   Client client(port_);
   EXPECT_EQ(client.get("/v2/health/live").status, 200);
   EXPECT_EQ(client.get("/v2/health/ready").status, 200);
@@ -180,7 +183,7 @@ TEST_F(ServeTest, ItAnswersTheProtocolAndEndsWithZeroBySigterm) {
 }
 
 TEST_F(ServeTest, BinaryTensorsAndNpyBodiesGoBothWays) {
-  start();
+  ASSERT_TRUE(start());
   Client client(port_);
   const float x[] = {1, 2, 3, 4};
   const std::string bytes(reinterpret_cast<const char*>(x), sizeof x);
@@ -210,7 +213,7 @@ TEST_F(ServeTest, BinaryTensorsAndNpyBodiesGoBothWays) {
 }
 
 TEST_F(ServeTest, WhatIsWrongHasItsStatusAndItsReason) {
-  start({"--body-mib", "1"});
+  ASSERT_TRUE(start({"--body-mib", "1"}));
   struct Row {
     const char* path;
     std::string body;
@@ -249,7 +252,7 @@ TEST_F(ServeTest, WhatIsWrongHasItsStatusAndItsReason) {
 }
 
 TEST_F(ServeTest, AFullQueueIsAnsweredAtOnceWith429AndADrainAnswersWhatWasAccepted) {
-  start({"--queue", "1", "--delay-ms", "10000"});
+  ASSERT_TRUE(start({"--queue", "1", "--delay-ms", "10000"}));
   Client first(port_);
   first.begin_post(kInfer, kRow);  // waits for others to share its batch
   Client probe(port_);
@@ -265,7 +268,7 @@ TEST_F(ServeTest, AFullQueueIsAnsweredAtOnceWith429AndADrainAnswersWhatWasAccept
 }
 
 TEST_F(ServeTest, ADeadlineIs504AndAClientThatGoesTakesItsRequestWithIt) {
-  start({"--delay-ms", "10000"});
+  ASSERT_TRUE(start({"--delay-ms", "10000"}));
   Client client(port_);
   const std::string body(kRow);
   const Reply late = client.post(kInfer, body, "Request-Deadline-Ms: 1\r\n");
@@ -287,7 +290,7 @@ TEST_F(ServeTest, ADeadlineIs504AndAClientThatGoesTakesItsRequestWithIt) {
 }
 
 TEST_F(ServeTest, ARequestThatDoesNotArriveInTimeIsClosed) {
-  start({"--request-seconds", "0.2"});
+  ASSERT_TRUE(start({"--request-seconds", "0.2"}));
   for (const char* part :
        {"", "GET /v2 HT", "POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"}) {
     Client client(port_);
@@ -299,7 +302,7 @@ TEST_F(ServeTest, ARequestThatDoesNotArriveInTimeIsClosed) {
 }
 
 TEST_F(ServeTest, BeyondTheLimitConnectionsWaitUntilOneIsClosed) {
-  start({"--connections", "2"});
+  ASSERT_TRUE(start({"--connections", "2"}));
   auto first = std::make_unique<Client>(port_);
   Client second(port_);
   EXPECT_EQ(first->get("/v2/health/live").status, 200);
@@ -314,7 +317,7 @@ TEST_F(ServeTest, BeyondTheLimitConnectionsWaitUntilOneIsClosed) {
 
 TEST_F(ServeTest, WithATokenOnlyTheHealthIsThereForAll) {
   write_text(folder_, "token", "0123456789abcdef\n");
-  start({"--token-file", folder_.file("token")});
+  ASSERT_TRUE(start({"--token-file", folder_.file("token")}));
   Client client(port_);
   EXPECT_EQ(client.get("/v2/health/ready").status, 200);
   EXPECT_EQ(client.get("/v2").status, 401);
@@ -325,7 +328,7 @@ TEST_F(ServeTest, WithATokenOnlyTheHealthIsThereForAll) {
 
 TEST_F(ServeTest, ChangedWeightsAreReloadedAndWhatCannotBeServedLeavesTheOldOnes) {
   const std::string weights = folder_.file("weights.safetensors");
-  start({"--reload-seconds", "0.02"});
+  ASSERT_TRUE(start({"--reload-seconds", "0.02"}));
   Client client(port_);
   const auto first = [&] {
     return Json::parse(client.post(kInfer, kRow).body)["outputs"][0]["data"][0].get<float>();
@@ -343,7 +346,7 @@ TEST_F(ServeTest, ChangedWeightsAreReloadedAndWhatCannotBeServedLeavesTheOldOnes
 }
 
 TEST_F(ServeTest, WhatCannotBeServedIsRefusedAtTheStart) {
-  start();
+  ASSERT_TRUE(start());
   write_text(folder_, "short", "abc");
   const std::string port = std::to_string(port_);
   struct Row {
