@@ -90,10 +90,12 @@ struct HttpListener::Parts {
     self->pause_or_resume();
     return socket;
   }
+  // All callbacks are gone; one that sends an answer has none for reads.
   static bool freed(bufferevent* socket) {
-    bufferevent_data_cb read = nullptr;
-    bufferevent_getcb(socket, &read, nullptr, nullptr, nullptr);
-    return read == nullptr;
+    bufferevent_data_cb read = nullptr, write = nullptr;
+    bufferevent_event_cb event = nullptr;
+    bufferevent_getcb(socket, &read, &write, &event, nullptr);
+    return read == nullptr && write == nullptr && event == nullptr;
   }
   static void release(Connection* connection) {
     event_free(connection->late);
