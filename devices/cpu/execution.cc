@@ -227,6 +227,8 @@ void Execution::input_done() {
 
 void Execution::run() noexcept {
   Status status;
+  TraceRecorder* const trace = device_.trace();
+  recorded_ = trace != nullptr;
   const TimePoint begin = device_.clock().now();
   try {
     status = executable_->prepare();
@@ -237,12 +239,13 @@ void Execution::run() noexcept {
   const TimePoint end = device_.clock().now();
   device_.add_busy(end - begin);
   executable_->took(end - begin);
-  if (TraceRecorder* trace = device_.trace()) {
+  if (trace != nullptr) {
     trace->record({.lane = device_.launch_lane(),
                    .name = executable_->trace_name(),
                    .begin = begin,
                    .end = end,
                    .flow = flow_});
+    if (status && last_output_) write(*last_output_);
   }
   CpuDevice& device = device_;
   inputs_ = {};  // their blocks are free for the next one
@@ -271,10 +274,16 @@ Status Execution::run_program() {
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[i]->block()->data();
   PooledArray<void*> outputs(outputs_.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
-  auto written = [this](int output) {
+  std::size_t left = outputs_.size();
+  auto written = [this, &left](int output) {
     const auto o = static_cast<std::size_t>(output);
     if (!device_.alive()) return;  // nothing comes from a device that has failed
-    CpuArray::write(std::move(outputs_[o]), std::move(blocks_[o]));
+    --left;
+    if (recorded_ && left == 0) {
+      last_output_ = o;  // what has waited for all of them finds the run in the trace
+    } else {
+      write(o);
+    }
   };
   const Status status = run->run({.inputs = inputs.span(),
                                   .outputs = outputs.span(),
@@ -286,6 +295,10 @@ Status Execution::run_program() {
   if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
     return std::unexpected(stopped_error(*executable_, deadline_, device_.clock().now()));
   return status;
+}
+
+void Execution::write(std::size_t output) {
+  CpuArray::write(std::move(outputs_[output]), std::move(blocks_[output]));
 }
 
 Status Execution::assign_blocks() {

@@ -107,6 +107,7 @@ class Execution final : public RefCounted, public InLine, public Pooled {
 
   void input_done();
   Status run_program();
+  void write(std::size_t output);
   Status assign_blocks();
   Ref<Block> donated_block(std::size_t output) const;
   void finish(const Status& status);
@@ -120,7 +121,9 @@ class Execution final : public RefCounted, public InLine, public Pooled {
   PooledArray<Ref<CpuArray>> inputs_;
   PooledArray<bool> given_;  // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;
-  PooledArray<Ref<Block>> blocks_;  // of the outputs, while it runs
+  PooledArray<Ref<Block>> blocks_;          // of the outputs, while it runs
+  bool recorded_ = false;                   // the run goes into the trace
+  std::optional<std::size_t> last_output_;  // of a recorded run: written once it is in the trace
   const Ref<Cell<void>> done_;
   std::atomic<std::size_t> pending_{1};
 };
