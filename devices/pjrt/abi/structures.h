@@ -133,8 +133,8 @@ MILLRACE_PJRT_ARGS(KeyValuePut, const char* key, std::size_t key_size, const cha
 static_assert(sizeof(KeyValueGetArgs) == 80 && sizeof(KeyValueTryGetArgs) == 72 &&
               sizeof(KeyValuePutArgs) == 64);
 
-// What a caller says to a function that the plugin gave it, with that function's data. code: 0 where
-// it went well. The text counts where it did not.
+// What a caller says to a function that the plugin gave it, with that function's data. code: 0
+// where it went well. The text counts where it did not.
 struct DestinationReady {
   std::size_t struct_size = 48;
   void* data = nullptr;
