@@ -17,41 +17,22 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 
+from timed_calls import CALLS, CHAIN, CHAINS, LARGE, LARGE_CALLS, Calls
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "models"))
 
-CALLS, CHAIN, CHAINS, LARGE_CALLS, LARGE = 3000, 1000, 3, 5, (64 << 20) // 4
 RESULT_STEPS = 2
 STEPS = {"mnist": 20, "resnet18": 2, "transformer": 2}  # of an answer
-
-
-class Times:
-    """Medians of calls, each timed."""
-
-    p99 = 0.0
-
-    def median_us(self, call: Callable[[], object], calls: int = CALLS) -> float:
-        times = []
-        for _ in range(calls):
-            start = time.perf_counter_ns()
-            call()
-            times.append((time.perf_counter_ns() - start) / 1e3)
-        times.sort()
-        self.p99 = times[int(0.99 * (calls - 1) + 0.5)] if calls == CALLS else 0.0
-        return statistics.median(times)
-
-
 Answers = dict[str, Callable[[], float]]
 
 
-def answers_of_calls(times: Times) -> Answers:
+def answers_of_calls(times: Calls) -> Answers:
     import jax
     import jax.numpy as jnp
 
@@ -106,7 +87,7 @@ def network_of(model: str) -> tuple[ModuleType, Callable[..., tuple], list[np.nd
     return network, network.step, step_batch.make(network.batch())
 
 
-def answers_of_steps(model: str, times: Times) -> Answers:
+def answers_of_steps(model: str, times: Calls) -> Answers:
     import jax
     import jax.numpy as jnp
 
@@ -163,7 +144,7 @@ def main() -> None:
         sys.exit(f"peers_jax: JAX runs on {jax.devices()[0].client.platform_version}")
     if args.program == "start":
         return
-    times = Times()
+    times = Calls()
     made = answers_of_calls(times) if args.program == "calls" else answers_of_steps(args.program, times)
     answers = made | {"p99": lambda: times.p99}
     for line in sys.stdin:

@@ -9,32 +9,13 @@ fetch_64MiB in microseconds, put_64MiB in milliseconds. p99: that of the calls b
 
 from __future__ import annotations
 
-import statistics
 import sys
-import time
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-CALLS, CHAIN, CHAINS, LARGE_CALLS, LARGE = 3000, 1000, 3, 5, (64 << 20) // 4
-
-
-class Calls:
-    """Calls, each timed."""
-
-    p99 = 0.0
-
-    def median_us(self, call: Callable[[], object], calls: int = CALLS) -> float:
-        times = []
-        for _ in range(calls):
-            start = time.perf_counter_ns()
-            call()
-            times.append((time.perf_counter_ns() - start) / 1e3)
-        times.sort()
-        self.p99 = times[int(0.99 * (calls - 1) + 0.5)] if calls == CALLS else 0.0
-        return statistics.median(times)
+from timed_calls import CHAIN, CHAINS, LARGE, LARGE_CALLS, Calls
 
 
 def main() -> None:

@@ -1,8 +1,6 @@
 // The example of a server in one's own libuv loop, with clients that vanish and a stop: a process
 // and sockets, because those are what it is about.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/paths.h"
+#include "tests/tools/commands/loopback.h"
 #include "tests/tools/commands/process.h"
 
 namespace millrace::testing {
@@ -19,16 +18,7 @@ namespace {
 
 class FrameClient {
  public:
-  explicit FrameClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // against hangs
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      ADD_FAILURE() << "no connection to port " << port;
-  }
+  explicit FrameClient(int port) : socket_(connect_to_loopback(port)) {}
   FrameClient(const FrameClient&) = delete;
   FrameClient& operator=(const FrameClient&) = delete;
   ~FrameClient() { ::close(socket_); }

@@ -24,10 +24,6 @@ namespace {
 constexpr const char* kPredict = "predict";
 constexpr const char* kWeightsFile = "weights.safetensors";
 
-bool is_weight(const TensorSpec& tensor) {
-  return tensor.role == TensorRole::kParam || tensor.role == TensorRole::kState;
-}
-
 std::string list_of(const std::vector<std::int64_t>& sizes) {
   std::string text;
   for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);

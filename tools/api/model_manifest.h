@@ -42,6 +42,10 @@ struct TensorSpec {
   // The dimension that is the length of the rows, where that varies between programs.
   std::optional<int> length_dimension = {};
 };
+// It comes with the model: the other inputs and outputs come and go with each run.
+inline bool is_weight(const TensorSpec& tensor) {
+  return tensor.role == TensorRole::kParam || tensor.role == TensorRole::kState;
+}
 
 struct ProgramSpec {
   std::string name;

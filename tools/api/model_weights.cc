@@ -33,10 +33,6 @@ std::optional<std::uint64_t> step_of(std::string_view name) {
   return step;
 }
 
-bool is_weight(const TensorSpec& tensor) {
-  return tensor.role == TensorRole::kParam || tensor.role == TensorRole::kState;
-}
-
 }  // namespace
 
 Result<std::string> newest_checkpoint(const std::string& folder) {

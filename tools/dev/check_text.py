@@ -98,7 +98,7 @@ def check_named_files(texts, paths):
 
 def check_words(path, text):
     """The problems of the words of one file: they name what acts, and a comment begins with its subject."""
-    problems, before, ended = [], 0, True
+    problems, before, column, ended = [], 0, -1, True  # of the last comment
     mark = '//' if path.endswith(CPP) else '#'
     banned = [BANNED]
     if not path.startswith('tests/'):
@@ -109,12 +109,12 @@ def check_words(path, text):
         if GLOSSARY.match(path):
             problems += [f'{path}:{number}: "{m[1]}": the glossary of tools/README.md has a word for it'
                          for pattern in banned for m in pattern.finditer(line)]
-        _, comment, words = line.partition(mark)
+        code, comment, words = line.partition(mark)
         if not comment:
             continue
-        if words.startswith(' Of ') and (ended or number > before + 1):
+        if words.startswith(' Of ') and (ended or number > before + 1 or len(code) != column):
             problems.append(f'{path}:{number}: a comment that begins with "Of": begin with its subject')
-        before, ended = number, words.rstrip().endswith(('.', ':'))
+        before, column, ended = number, len(code), words.rstrip().endswith(('.', ':'))
     return problems
 
 

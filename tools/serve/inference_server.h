@@ -32,7 +32,7 @@ struct ServerOptions {
   Executor* loop = nullptr;     // a bridge of the base, which outlives the server
   Executor* compute = nullptr;  // for large bodies
   std::string token = {};  // of a bearer, without which all but the health is refused; empty: none
-  // Of a request that says none; and the most that one may say.
+  // The deadline of a request that says none; and the longest that one may ask for.
   Duration deadline = std::chrono::seconds(30);
   std::size_t most_body_bytes = std::size_t{64} << 20;  // when they are unpacked
   std::function<MetricsSnapshot()> metrics = {};

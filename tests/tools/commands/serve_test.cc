@@ -1,8 +1,6 @@
 // `millrace serve` as clients meet it: a process, real sockets and signals, because those are what
 // is tested; the client is a raw socket, so that it can be wrong in any way.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/tools/commands/loopback.h"
 #include "tests/tools/commands/process.h"
 #include "tests/tools/serve/scaler_model.h"
 
@@ -37,17 +36,7 @@ struct Reply {
 
 class Client {
  public:
-  explicit Client(int port) {
-    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // against hangs
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      ADD_FAILURE() << "no connection to port " << port;
-  }
+  explicit Client(int port) : socket_(connect_to_loopback(port)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client() { ::close(socket_); }
@@ -100,7 +89,7 @@ class Client {
     if (got > 0) buffer_.append(bytes, static_cast<std::size_t>(got));
     return got > 0;
   }
-  int socket_ = -1;
+  const int socket_;
   std::string buffer_;
 };
 

@@ -18,6 +18,11 @@ class TextTest(unittest.TestCase):
             self.assertEqual(len(problems), 1, problems)
             self.assertIn(words, problems[0])
 
+    def test_comment_below_one_behind_code_begins_anew(self):
+        behind = 'int a;  // one, of two\n'
+        self.assertEqual(len(check_text.check_words('core/x.h', behind + '// Of b.\nint b;\n')), 1)
+        self.assertEqual(check_text.check_words('core/x.h', behind + '        // Of b, still.\n'), [])
+
     def test_links_of_the_site_are_left_to_its_build(self):
         self.assertEqual(check_text.check('tools/docs/pages/x.md', '[a](rooms/core.md)\n'), [])
 
