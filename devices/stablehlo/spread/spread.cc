@@ -100,6 +100,12 @@ Result<Spread> verified(NewMain& main) {
 }  // namespace
 
 Result<Spread> spread(const ir::Module& module, const SpreadOptions& options) {
+  MILLRACE_TRY(const ir::Function* main, entry_of(module));
+  return spread(module, *main, options);
+}
+
+Result<Spread> spread(const ir::Module& module, const ir::Function& main,
+                      const SpreadOptions& options) {
   constexpr int kMaxDevices = 1 << 16;
   if (options.replicas < 1 || options.partitions < 1 ||
       options.replicas > kMaxDevices / options.partitions) {
@@ -108,25 +114,24 @@ Result<Spread> spread(const ir::Module& module, const SpreadOptions& options) {
         ir::message("a program for ", options.replicas, " replicas of ", options.partitions,
                     " partitions: expected one at least, and ", kMaxDevices, " devices at most"));
   }
-  MILLRACE_TRY(const ir::Function* main, entry_of(module));
   Places places{options.replicas, options.partitions, {}};
   places.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));
   std::iota(places.devices.begin(), places.devices.end(), 0);
-  NewMain made(module, *main, places.size());
-  for (int a = 0; a < static_cast<int>(main->inputs().size()); ++a) {
+  NewMain made(module, main, places.size());
+  for (int a = 0; a < static_cast<int>(main.inputs().size()); ++a) {
     for (int d = 0; d < places.size(); ++d)
-      made.add_argument(a, main->inputs()[static_cast<std::size_t>(a)], {d});
+      made.add_argument(a, main.inputs()[static_cast<std::size_t>(a)], {d});
   }
   ir::Block& body = made.begin();
   Walk walk(module, made.module());
-  for (const ir::Value& argument : main->body().block().arguments()) {
+  for (const ir::Value& argument : main.body().block().arguments()) {
     std::vector<ir::Value*> clones;
     for (int d = 0; d < places.size(); ++d)
       clones.push_back(body.argument(argument.index() * places.size() + d));
     walk.set(&argument, Each(std::move(clones), places.devices));
   }
   Frame frame{body, places, places.devices};
-  MILLRACE_TRY(const std::vector<Each> returned, walk.block(main->body().block(), frame));
+  MILLRACE_TRY(const std::vector<Each> returned, walk.block(main.body().block(), frame));
   for (const Each& each : returned) {
     for (int d = 0; d < places.size(); ++d) made.add_result(d, each[d]);
   }

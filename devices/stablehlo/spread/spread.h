@@ -38,6 +38,9 @@ struct Spread {
 // changed. kInvalidArgument with line, column and op for groups that do not fit the devices;
 // kUnimplemented for what no device of a process can do: transfers to the host, infeed, outfeed.
 Result<Spread> spread(const ir::Module& module, const SpreadOptions& options);
+// The same of a function of the module in the place of @main.
+Result<Spread> spread(const ir::Module& module, const ir::Function& main,
+                      const SpreadOptions& options);
 
 // Where the arguments and results of @main lie, one sharding for each (propagate/propagate.h).
 struct Layouts {
