@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "millrace/devices/cache/sha256.h"
+#include "millrace/devices/cpu/execution.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/stablehlo/ir/print.h"
@@ -113,6 +114,15 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
               layouts_.of_arguments);
   add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
               layouts_.of_results);
+}
+
+CompiledProgram::~CompiledProgram() {
+  if (executable_.body()->devices_per_launch() == 1) return;
+  static_cast<devices::cpu::CpuExecutable&>(*executable_.body())
+      .give_up_parts(Error(ErrorCode::kAborted,
+                           executable_.name() +
+                               " was destroyed before all its devices had been called for a "
+                               "launch"));
 }
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,

@@ -29,6 +29,10 @@ class CompiledProgram {
   CompiledProgram(ClientBody& body, devices::Executable executable, ProgramFacts facts,
                   devices::CompileOptions options, std::string written_options,
                   const devices::Program& source);
+  // Launches that came as a call per device, and not by all of them, fail: no call can come.
+  ~CompiledProgram();
+  CompiledProgram(const CompiledProgram&) = delete;
+  CompiledProgram& operator=(const CompiledProgram&) = delete;
 
   ClientBody& body() const { return *body_; }
   const devices::Executable& executable() const { return executable_; }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
@@ -112,10 +114,19 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const KernelChoices* chosen) {
   MILLRACE_TRY(ir::Module module, read_to_run(program));
   PlanOptions how{.deterministic = options.deterministic};
+  const bool is_dynamic = stablehlo::specialise::is_needed(module);
+  const bool is_for_several = options.replicas > 1 || options.partitions > 1;
+  if (is_dynamic && is_for_several) {
+    return fail(ErrorCode::kUnimplemented,
+                "a program whose arguments have dynamic shapes runs on one device, not on " +
+                    std::to_string(options.replicas * options.partitions) +
+                    ": compile it for the shapes of its arguments");
+  }
   // The stop is that of this call, not of the launches to come, which choose kernels themselves.
-  if (stablehlo::specialise::is_needed(module)) return Unplanned::create(std::move(module), how);
+  if (is_dynamic) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
   if (chosen != nullptr) how.chosen = *chosen;
+  if (is_for_several) return plan_for_devices(module, options, how);
   return make_plan(module, how);
 }
 
