@@ -114,19 +114,13 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const KernelChoices* chosen) {
   MILLRACE_TRY(ir::Module module, read_to_run(program));
   PlanOptions how{.deterministic = options.deterministic};
-  const bool is_dynamic = stablehlo::specialise::is_needed(module);
-  const bool is_for_several = options.replicas > 1 || options.partitions > 1;
-  if (is_dynamic && is_for_several) {
-    return fail(ErrorCode::kUnimplemented,
-                "a program whose arguments have dynamic shapes runs on one device, not on " +
-                    std::to_string(options.replicas * options.partitions) +
-                    ": compile it for the shapes of its arguments");
-  }
+  const DeviceCounts counts{.replicas = options.replicas, .partitions = options.partitions};
+  const bool is_dynamic = stablehlo::specialise::is_needed(module) && counts.devices() == 1;
   // The stop is that of this call, not of the launches to come, which choose kernels themselves.
   if (is_dynamic) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
   if (chosen != nullptr) how.chosen = *chosen;
-  if (is_for_several) return plan_for_devices(module, options, how);
+  if (counts.devices() > 1) return plan_for_devices(module, counts, how);
   return make_plan(module, how);
 }
 
