@@ -82,6 +82,14 @@ void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape
   }
 }
 
+void report_shardings(const std::vector<std::string>& messages,
+                      CompiledProgram::Shardings& shardings) {
+  for (const std::string& message : messages) {
+    shardings.texts.push_back(message.data());
+    shardings.sizes.push_back(message.size());
+  }
+}
+
 }  // namespace
 
 CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
@@ -114,6 +122,10 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
               layouts_.of_arguments);
   add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
               layouts_.of_results);
+  const auto& compiled = static_cast<const devices::cpu::CpuExecutable&>(*executable_.body());
+  if (compiled.parts() == nullptr) return;
+  report_shardings(compiled.parts()->argument_shardings, argument_shardings_);
+  report_shardings(compiled.parts()->result_shardings, result_shardings_);
 }
 
 CompiledProgram::~CompiledProgram() {

@@ -2,6 +2,7 @@
 // (stablehlo/spread), takes its arguments from the devices and gives them its results.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "millrace/devices/shape.h"
@@ -19,6 +20,11 @@ struct DeviceParts {
   std::vector<Shape> arguments = {};
   std::vector<Shape> results = {};
   std::vector<int> donated = {};  // arguments that the program donates
+
+  // How each lies on the devices (stablehlo/sharding/op_sharding.h), where @main is written for
+  // whole arrays of which each device has a part; empty where each has arrays of its own.
+  std::vector<std::string> argument_shardings = {};
+  std::vector<std::string> result_shardings = {};
 
   // Argument k of the program that runs is inputs[k]; what stands nowhere is not read.
   std::vector<Input> inputs = {};
