@@ -55,11 +55,12 @@ T Entries::resolve(std::vector<Slot<T>>& slots, const std::vector<Entry>& entrie
     const auto dialect = dialect_of(entry);
     ByteCursor in(file_, entry.range);
     if constexpr (kIsType) {
-      slot.value =
-          dialect ? decode_type(*this, in, *dialect) : module_.types().opaque("!sdy.unread");
+      slot.value = dialect && dialect != Dialect::kSdy ? decode_type(*this, in, *dialect)
+                                                       : module_.types().opaque("!sdy.unread");
     } else {
-      slot.value = dialect ? decode_attribute(*this, in, *dialect)
-                           : module_.attribute(ir::OpaqueAttr{{}, "#sdy.unread"});
+      slot.value = !dialect                   ? module_.attribute(ir::OpaqueAttr{{}, "#sdy.unread"})
+                   : dialect == Dialect::kSdy ? decode_sdy_attribute(*this, in)
+                                              : decode_attribute(*this, in, *dialect);
     }
     --resolving_;
     frame_ = outer;
@@ -73,12 +74,24 @@ std::optional<Dialect> Entries::dialect_of(const Entry& entry) const {
   const std::string_view name = container_.dialects[entry.dialect];
   if (entry.custom && name == "vhlo") return Dialect::kVhlo;
   if (entry.custom && name == "builtin") return Dialect::kBuiltin;
+  if (entry.custom && name == "sdy") return Dialect::kSdy;
   return std::nullopt;
 }
 
 bool Entries::is_foreign(std::uint64_t index) const {
   return index < container_.attributes.size() &&
          !dialect_of(container_.attributes[static_cast<std::size_t>(index)]);
+}
+
+void Entries::check_text(const ByteCursor& in, std::size_t size) const {
+  if (texts_ + size > kMaxExpansion * file_.size() + kFreeExpansion)
+    in.fail("attributes that stand for too large a text");
+}
+
+ir::Attribute Entries::keep_text(const ByteCursor& in, std::string_view text) {
+  check_text(in, text.size());
+  texts_ += text.size();
+  return module_.attribute(ir::OpaqueAttr{{}, module_.intern(text)});
 }
 
 ir::Attribute Entries::attribute(std::uint64_t index, std::size_t from) {

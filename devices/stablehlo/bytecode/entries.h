@@ -1,7 +1,7 @@
 // Entries: the attributes and types of one bytecode file, decoded when they are asked for, each
-// once. Those of VHLO become the attributes and types of StableHLO that stand for them; those of
-// dialects that are not ours become opaque ones, unread. Read next: decode_attributes.cc and
-// decode_types.cc, the encodings.
+// once. Those of VHLO become the attributes and types of StableHLO that stand for them, Shardy's
+// their text; those of dialects that are not ours become opaque ones, unread. Read next:
+// decode_attributes.cc, decode_sdy.cc and decode_types.cc, the encodings.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,11 @@ class Entries {
   // Whether an attribute is of a dialect that is not ours.
   bool is_foreign(std::uint64_t index) const;
 
+  // An attribute that is kept as this text. All of them together have a size in proportion to the
+  // file, whatever they refer to; check_text says so early, of a text that is still being made.
+  ir::Attribute keep_text(const ByteCursor& in, std::string_view text);
+  void check_text(const ByteCursor& in, std::size_t size) const;
+
   ir::Module& module() const { return module_; }
 
  private:
@@ -65,10 +70,12 @@ class Entries {
   Frame* frame_ = nullptr;
   int resolving_ = 0;
   std::uint64_t total_ = 0;
+  std::size_t texts_ = 0;  // bytes
 };
 
 // The encodings, by the code at the cursor.
 ir::Attribute decode_attribute(Entries& entries, ByteCursor& in, Dialect dialect);
+ir::Attribute decode_sdy_attribute(Entries& entries, ByteCursor& in);
 ir::Type decode_type(Entries& entries, ByteCursor& in, Dialect dialect);
 // VHLO's code of an attribute or type is not known.
 [[noreturn]] void fail_unknown(const ByteCursor& in, std::string_view what, std::uint64_t code);

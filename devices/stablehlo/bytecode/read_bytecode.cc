@@ -1,6 +1,7 @@
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -11,6 +12,20 @@ namespace millrace::devices::stablehlo::bytecode {
 namespace {
 
 using Blocks = std::vector<ir::Block*>;
+
+// The inherent attributes of an operation of Shardy, in the order in which they lie.
+struct SdyOp {
+  std::string_view name;
+  std::array<std::string_view, 3> attributes;
+};
+constexpr SdyOp kSdyOps[] = {
+    {"mesh", {"mesh", "sym_name"}},
+    {"sharding_constraint", {"sharding"}},
+    {"reshard", {"sharding"}},
+    {"manual_computation", {"in_shardings", "manual_axes", "out_shardings"}},
+    {"sharding_group", {"group_id"}},
+    {"propagation_barrier", {"allowed_direction"}},
+};
 
 ir::Location location_of(std::size_t offset) {
   return {0, static_cast<std::uint32_t>(
@@ -131,10 +146,31 @@ class Operations {
       if (named) d.encoded.push_back({"sym_name", entries_.attribute(name, from)});
       return;
     }
-    if (d.vhlo == nullptr) return;
+    if (d.vhlo == nullptr) return read_sdy_properties(record, d);
     for (const VhloAttribute& attribute : d.vhlo->attributes)
       d.encoded.push_back({attribute.name, entries_.attribute(record)});
     if (!record.at_end()) record.fail("more properties than the operation has");
+  }
+
+  // Of Shardy's operations, those that frontends write; of others they are skipped.
+  void read_sdy_properties(ByteCursor& record, Draft& d) {
+    if (dialect_of(*d.name) != "sdy") return;
+    for (const SdyOp& op : kSdyOps) {
+      if (op.name != d.name->name) continue;
+      for (const std::string_view name : op.attributes) {
+        if (!name.empty()) d.encoded.push_back({name, entries_.attribute(record)});
+      }
+      if (!record.at_end()) record.fail("more properties than the operation has");
+      return;
+    }
+  }
+
+  // Between the types of two dialects, which are the same types here: what it gives is what it
+  // takes.
+  bool is_cast(const Draft& d) const {
+    return dialect_of(*d.name) == "builtin" && d.name->name == "unrealized_conversion_cast" &&
+           !d.operands.empty() && d.regions.number == 0 &&
+           std::ranges::equal(d.operands, d.results, {}, &ir::Value::type);
   }
 
   // The order that the uses of values had in memory is not needed here.
@@ -162,10 +198,17 @@ class Operations {
   }
 
   void define(const ByteCursor& in, std::span<ir::Value> values) {
-    Scope& scope = scopes_.back();
-    if (values.size() > scope.size - scope.values.size())
-      in.fail("more values than the region has");
+    Scope& scope = room_for(in, values.size());
     for (ir::Value& v : values) scope.values.push_back(&v);
+  }
+  void define(const ByteCursor& in, std::span<ir::Value* const> values) {
+    Scope& scope = room_for(in, values.size());
+    scope.values.insert(scope.values.end(), values.begin(), values.end());
+  }
+  Scope& room_for(const ByteCursor& in, std::size_t values) {
+    Scope& scope = scopes_.back();
+    if (values > scope.size - scope.values.size()) in.fail("more values than the region has");
+    return scope;
   }
 
   void finish_op(ByteCursor& in, const Draft& d, Place place, ir::Block* to) {
@@ -178,6 +221,7 @@ class Operations {
       if (place != Place::kModule) file_.fail(d.offset, "a function inside another operation");
       return read_function(in, d);
     }
+    if (is_cast(d)) return define(in, d.operands);
     const Attributes attributes =
         d.vhlo == nullptr ? d.encoded : to_stablehlo_.convert(*d.vhlo, d.offset, d.encoded);
     const bool returns = d.vhlo != nullptr && d.vhlo->kind == ir::OpKind::kReturn;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/bytecode/version.h"
@@ -11,7 +12,7 @@
 namespace millrace::devices::stablehlo::bytecode {
 
 // The dialects whose encodings are known, in the order of their numbers in a file that is written.
-enum class Dialect : std::uint8_t { kBuiltin, kVhlo };
+enum class Dialect : std::uint8_t { kBuiltin, kVhlo, kSdy };
 
 // The codes of MLIR's own dialect.
 enum BuiltinCode : std::uint8_t {
@@ -22,6 +23,33 @@ enum BuiltinCode : std::uint8_t {
   kBuiltinInteger = 8,
   kBuiltinUnknownLocation = 15,
   kBuiltinIntegerType = 0,
+};
+
+// The word of #sdy<manual_axes{...}>, whose text has it inside.
+inline constexpr std::string_view kSdyManualAxes = "manual_axes";
+
+// The codes of Shardy's attributes.
+struct SdyCode {
+  enum Value : std::uint8_t {
+    kManualAxes = 0,
+    kMeshAxis = 1,
+    kMesh = 2,
+    kSubAxis = 3,
+    kAxisRef = 4,
+    kDimSharding = 5,
+    kSharding = 6,
+    kShardingPerValue = 7,
+    kDimMapping = 8,
+    kTensorMapping = 9,
+    kShardingRule = 10,
+    kAxisRefList = 11,
+    kAxisRefLists = 12,
+    kAllToAllParam = 13,
+    kAllToAllParams = 14,
+    kUnreducedSharding = 15,
+    kUnreducedPerValue = 16,
+    kReducedSharding = 17,
+  };
 };
 
 struct AttributeCode {

@@ -1,5 +1,7 @@
 // Short forms with regions, and returns. Of Shardy's operations, which travel with StableHLO, what
 // they say of meshes and shardings is kept as the text of attributes.
+#include <algorithm>
+
 #include "millrace/devices/stablehlo/text/attributes.h"
 #include "millrace/devices/stablehlo/text/ops.h"
 #include "millrace/devices/stablehlo/text/types.h"
@@ -79,9 +81,34 @@ bool read_manual_computation(State& s, Draft& d) {
          read_tail(s, d);
 }
 
+// "%a group_id=3 : T"
+bool read_sharding_group(State& s, Draft& d) {
+  std::int64_t group = 0;
+  if (!read_operand(s, &d.operands) || !s.in.expect_field("group_id") || !s.in.integer(&group))
+    return false;
+  add(s, d, "group_id", make_int(s, group));
+  std::vector<ir::Type> types;
+  return read_optional_dict(s, &d.attributes) && s.in.expect(':') && read_types(s, &types) &&
+         match_operand_types(s, d, types);
+}
+
+// "%a allowed_direction=FORWARD : T"
+bool read_propagation_barrier(State& s, Draft& d) {
+  if (!read_operand(s, &d.operands) || !s.in.expect_field("allowed_direction")) return false;
+  constexpr std::string_view kDirections[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
+  const auto* found = std::ranges::find(kDirections, s.in.token().text);
+  if (found == std::end(kDirections)) return s.in.unexpected("a direction of propagation");
+  s.in.advance();
+  add(s, d, "allowed_direction", make_int(s, found - kDirections, DType::kI32));
+  return read_optional_dict(s, &d.attributes) && s.in.expect(':') &&
+         read_type(s, &d.result_types.emplace_back()) && match_operand_types(s, d, d.result_types);
+}
+
 }  // namespace
 
 PrettyReader pretty_sharding_reader(std::string_view name) {
+  if (name == "sdy.sharding_group") return read_sharding_group;
+  if (name == "sdy.propagation_barrier") return read_propagation_barrier;
   if (name == "sdy.sharding_constraint" || name == "sdy.reshard") return read_constraint;
   if (name == "sdy.manual_computation") return read_manual_computation;
   return name == "sdy.return" ? read_pretty_return : nullptr;
