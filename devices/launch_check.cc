@@ -44,8 +44,10 @@ bool fits(const Shape& wanted, const Buffer& input, const Client& client, Device
                   (wanted == 1 ? ", not " : "s, not ") + std::to_string(given));
 }
 
-Status check_inputs(const ExecutableBody& executable, const Client& client,
-                    std::span<const Buffer> inputs, DeviceId device) {
+}  // namespace
+
+Status check_arguments(const ExecutableBody& executable, const Client& client,
+                       std::span<const Buffer> inputs, DeviceId device) {
   const std::span<const Shape> shapes = executable.input_shapes();
   if (inputs.size() != shapes.size()) [[unlikely]]
     return count_error(executable, shapes.size(), "argument", inputs.size());
@@ -56,15 +58,13 @@ Status check_inputs(const ExecutableBody& executable, const Client& client,
   return {};
 }
 
-}  // namespace
-
 Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call) {
   const auto devices = static_cast<std::size_t>(executable.devices_per_launch());
   if (call.devices.size() != devices || call.arguments.size() != devices) [[unlikely]]
     return count_error(executable, devices, "device", call.devices.size());
   for (std::size_t d = 0; d < devices; ++d) {
-    MILLRACE_TRY_STATUS(check_inputs(executable, client, call.arguments[d], call.devices[d]));
+    MILLRACE_TRY_STATUS(check_arguments(executable, client, call.arguments[d], call.devices[d]));
   }
   return {};
 }

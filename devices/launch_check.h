@@ -11,6 +11,10 @@ namespace millrace::devices {
 Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call);
 
+// The same of the arguments of one of its devices.
+Status check_arguments(const ExecutableBody& executable, const Client& client,
+                       std::span<const Buffer> arguments, DeviceId device);
+
 // The error of what a stop has cut off: kDeadlineExceeded if the launch's deadline had come by
 // `now`, by the clock of the device, else kCancelled.
 Error stopped_error(const ExecutableBody& executable, TimePoint deadline, TimePoint now);

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/async/executor.h"
+#include "millrace/core/async/parallel_over.h"
 #include "millrace/core/base/ref.h"
 
 namespace millrace {
@@ -63,15 +66,15 @@ class Job final : public RefCounted, public Pooled {
 
 class ExecutorParallel final : public Parallel {
  public:
-  ExecutorParallel(Executor& executor, int width)
-      : executor_(executor), width_(std::max(width, 1)) {}
-  int width() const override { return width_; }
+  // One entry per thread, of the executor that it belongs to; the first is the caller.
+  explicit ExecutorParallel(std::vector<Executor*> threads) : threads_(std::move(threads)) {}
+  int width() const override { return static_cast<int>(threads_.size()); }
   void run(int parts, FunctionRef<void(int)> body) override {
-    if (parts <= 1 || width_ == 1) {
+    if (parts <= 1 || width() == 1) {
       for (int i = 0; i < parts; ++i) body(i);
       return;
     }
-    const int takers = std::min(parts, width_);
+    const int takers = std::min(parts, width());
     auto job = make_ref<Job>(parts, takers, body);
     int helper = 1;
     while (helper < takers && ask_for(job, helper)) ++helper;
@@ -83,15 +86,14 @@ class ExecutorParallel final : public Parallel {
   // False: there is no memory for one more, and fewer take part.
   bool ask_for(const Ref<Job>& job, int helper) {
     try {
-      post(executor_, [job, helper] { job->take_parts(helper); });
+      post(*threads_[static_cast<std::size_t>(helper)], [job, helper] { job->take_parts(helper); });
       return true;
     } catch (const std::bad_alloc&) {
       return false;
     }
   }
 
-  Executor& executor_;
-  const int width_;
+  const std::vector<Executor*> threads_;
 };
 
 }  // namespace
@@ -99,7 +101,20 @@ class ExecutorParallel final : public Parallel {
 std::unique_ptr<Parallel> make_serial_parallel() { return make_parallel_on(inline_executor(), 1); }
 
 std::unique_ptr<Parallel> make_parallel_on(Executor& executor, int width) {
-  return std::make_unique<ExecutorParallel>(executor, width);
+  const ParallelShare share{.executor = &executor, .width = width};
+  return make_parallel_over({&share, 1});
+}
+
+std::unique_ptr<Parallel> make_parallel_over(std::span<const ParallelShare> shares) {
+  std::vector<Executor*> threads;
+  int most = 1;
+  for (const ParallelShare& share : shares) most = std::max(most, share.width);
+  for (int round = 0; round < most; ++round) {
+    for (const ParallelShare& share : shares) {
+      if (round < std::max(share.width, 1)) threads.push_back(share.executor);
+    }
+  }
+  return std::make_unique<ExecutorParallel>(std::move(threads));
 }
 
 }  // namespace millrace

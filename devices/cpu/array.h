@@ -30,7 +30,9 @@ class CpuArray final : public Pooled {
     if (refs_.fetch_sub(1) == 1) delete this;
   }
   // True if the caller's reference is the only one; then no other can be made.
-  bool unique() const { return refs_.load() == 1; }
+  bool unique() const { return held_by(1); }
+  // The same of a caller that has so many references.
+  bool held_by(std::uint32_t references) const { return refs_.load() == references; }
 
   // Completes when it is written; its block is there from then on (a value), or never (an error).
   const Ref<Cell<void>>& ready() const { return ready_; }

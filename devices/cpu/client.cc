@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/client.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,25 +38,53 @@ CpuClient::~CpuClient() {
   for (const auto& device : devices_.all) device->end_life();
 }
 
+Result<std::vector<CpuDevice*>> CpuClient::find_devices(const Program& program,
+                                                        const CompileOptions& options) const {
+  std::vector<CpuDevice*> found;
+  const auto wanted =
+      static_cast<std::int64_t>(options.replicas) * std::int64_t{options.partitions};
+  const std::string what = program.name() + " is for " + std::to_string(options.replicas) +
+                           " replicas of " + std::to_string(options.partitions) + " partitions";
+  if (options.replicas < 1 || options.partitions < 1)
+    return fail(ErrorCode::kInvalidArgument, what + ": there is at least one of each");
+  if (options.on_any_one() || (wanted == 1 && options.devices.empty())) return found;
+  if (wanted > std::ssize(devices_.all)) {
+    return fail(ErrorCode::kInvalidArgument, what + ", which takes " + std::to_string(wanted) +
+                                                 " devices; the CPU client has " +
+                                                 std::to_string(devices_.all.size()));
+  }
+  if (static_cast<std::int64_t>(options.devices.size()) != wanted) {
+    return fail(ErrorCode::kInvalidArgument, what + ", which takes " + std::to_string(wanted) +
+                                                 " devices; CompileOptions::devices names " +
+                                                 std::to_string(options.devices.size()));
+  }
+  for (const DeviceId id : options.devices) {
+    MILLRACE_TRY(CpuDevice* const device, devices_.find(id));
+    if (std::ranges::find(found, device) != found.end()) {
+      return fail(ErrorCode::kInvalidArgument, what +
+                                                   ", and CompileOptions::devices names device " +
+                                                   std::to_string(index(id)) + " twice");
+    }
+    found.push_back(device);
+  }
+  return found;
+}
+
 Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
                                    const KernelChoices* chosen) {
-  if (options.replicas != 1 || options.partitions != 1) {
-    return fail(ErrorCode::kUnimplemented, "the CPU device runs programs for one device; " +
-                                               program.name() + " is for " +
-                                               std::to_string(options.replicas) + " replicas of " +
-                                               std::to_string(options.partitions) + " partitions");
-  }
-  std::optional<DeviceId> bound;
-  if (!options.portable && !options.devices.empty()) {
-    bound = options.devices[0];
-    MILLRACE_TRY_STATUS(devices_.find(*bound));
-  }
+  MILLRACE_TRY(std::vector<CpuDevice*> found, find_devices(program, options));
   Result<std::shared_ptr<const Compiled>> compiled =
       devices_.options.compile(program, options, chosen);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  return Executable(make_ref<CpuExecutable>(devices_, program, std::move(*compiled), bound,
-                                            options.deterministic));
+  MILLRACE_CHECK(found.size() < 2 || (*compiled)->device_parts() != nullptr,
+                 "a program for several devices says what is whose");
+  return Executable(
+      make_ref<CpuExecutable>(devices_, program, std::move(*compiled),
+                              CpuExecutable::Options{.replicas = options.replicas,
+                                                     .partitions = options.partitions,
+                                                     .devices = std::move(found),
+                                                     .deterministic = options.deterministic}));
 }
 
 Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
@@ -67,9 +96,11 @@ Result<Executable> CpuClient::load(std::string_view serialized) {
   const Program program = Program::from_text(std::string(read.code), "a loaded program");
   CompileOptions options;
   options.deterministic = read.deterministic;
-  if (read.device) {
+  options.replicas = read.replicas;
+  options.partitions = read.partitions;
+  if (!read.devices.empty()) {
     options.portable = false;
-    options.devices = {*read.device};
+    options.devices = ListOf<DeviceId>(read.devices);
   }
   return make(program, options, read.compiler == compiler_digest(*this) ? &read.choices : nullptr);
 }
@@ -78,7 +109,8 @@ Result<Executable> CpuClient::load_compiled(std::string_view serialized, const P
                                             const CompileOptions& options) {
   MILLRACE_TRY(const SerializedProgram read, SerializedProgram::parse(serialized));
   if (read.compiler != compiler_digest(*this) || read.code != program.code() ||
-      read.deterministic != options.deterministic) {
+      read.deterministic != options.deterministic || read.replicas != options.replicas ||
+      read.partitions != options.partitions) {
     return fail(ErrorCode::kDataLoss,
                 "what was kept of " + program.name() + " is another program or compilation");
   }
@@ -196,7 +228,12 @@ Future<void> CpuClient::failed(DeviceId device) const {
 Status CpuClient::kill(DeviceId device, const Error& cause) {
   MILLRACE_TRY(CpuDevice* const target, devices_.find(device));
   // What the device was doing fails with the same fact as what its actor refuses later.
-  target->kill(cause.with_detail(DeviceFailure{device, cause, devices_.options.clock->now()}));
+  const Error failure =
+      cause.with_detail(DeviceFailure{device, cause, devices_.options.clock->now()});
+  target->kill(failure);
+  devices_.gathering.give_up(*target,
+                             failure.with_context("CPU device " + std::to_string(index(device)) +
+                                                  " of a launch has failed"));
   return {};
 }
 
@@ -208,7 +245,11 @@ Status CpuClient::restart(DeviceId device) {
 
 Future<void> CpuClient::close() {
   for (const auto& device : devices_.all) device->end_life();
-  return devices_.scope.close();
+  Future<void> closed = devices_.scope.close();
+  devices_.gathering.give_up_all(
+      Error(ErrorCode::kUnavailable,
+            "the CPU client was closed before all devices of a launch had been called"));
+  return closed;
 }
 
 }  // namespace millrace::devices::cpu

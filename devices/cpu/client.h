@@ -1,6 +1,8 @@
 // CpuClient: the embedded devices: N of them in one process, each with threads of its own. A launch
 // gives handles at once and runs when its inputs' bytes are there; one program at a time per
-// device, in order of readiness; each output completes when it is written. Read next: execution.h
+// device, in order of readiness; each output completes when it is written. A program for several
+// devices is one without collectives by the time it runs (execution.h, CE-1), on the threads of all
+// of them. Read next: execution.h
 // (a launch), buffer.h (an array), device.h.
 #pragma once
 
@@ -51,6 +53,9 @@ class CpuClient final : public Client {
   Future<void> close() override;
 
  private:
+  // The devices that a program is bound to; none for one that runs on any.
+  Result<std::vector<CpuDevice*>> find_devices(const Program& program,
+                                               const CompileOptions& options) const;
   Result<Executable> make(const Program& program, const CompileOptions& options,
                           const KernelChoices* chosen);
   Result<CpuDevice*> find_open(DeviceId device);

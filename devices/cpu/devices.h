@@ -14,6 +14,7 @@
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/device.h"
+#include "millrace/devices/cpu/gathering.h"
 
 namespace millrace::devices::cpu {
 
@@ -48,6 +49,7 @@ class CpuDevices {
   const CpuClientOptions options;
   Scope scope{"the CPU client"};  // held by what is in flight
   std::vector<std::unique_ptr<CpuDevice>> all;
+  Gathering gathering{scope};  // launches that come as one call per device
 };
 
 }  // namespace millrace::devices::cpu

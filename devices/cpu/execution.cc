@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/core/async/parallel_over.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/shape.h"
@@ -15,27 +16,61 @@ constexpr std::size_t kMaxRefinements = 64;
 constexpr std::size_t kWarmRefinements = 8;
 
 std::unique_ptr<bool[]> flags(const Compiled& compiled) {
-  auto donated = std::make_unique<bool[]>(compiled.inputs().size());
-  for (const int input : compiled.donated()) donated[static_cast<std::size_t>(input)] = true;
+  const DeviceParts* const parts = compiled.device_parts();
+  auto donated = std::make_unique<bool[]>(parts != nullptr ? parts->arguments.size()
+                                                           : compiled.inputs().size());
+  for (const int input : parts != nullptr ? std::span(parts->donated) : compiled.donated())
+    donated[static_cast<std::size_t>(input)] = true;
   return donated;
+}
+
+// Per output of the program that runs, the first device that has it; the first of all for one that
+// no device has.
+std::vector<std::size_t> owners(const Compiled& compiled) {
+  std::vector<std::size_t> owner(compiled.outputs().size(), 0);
+  const DeviceParts* const parts = compiled.device_parts();
+  if (parts == nullptr) return owner;
+  for (std::size_t d = parts->outputs.size(); d-- > 0;) {
+    for (const int output : parts->outputs[d]) owner[static_cast<std::size_t>(output)] = d;
+  }
+  return owner;
+}
+
+std::string list_of(std::span<CpuDevice* const> devices) {
+  std::string list;
+  for (const CpuDevice* device : devices)
+    list += (list.empty() ? "" : ", ") + std::to_string(index(device->id()));
+  return (devices.size() == 1 ? "CPU device " : "CPU devices ") + list;
 }
 
 }  // namespace
 
 CpuExecutable::CpuExecutable(CpuDevices& devices, const Program& program,
-                             std::shared_ptr<const Compiled> compiled,
-                             std::optional<DeviceId> device, bool deterministic)
+                             std::shared_ptr<const Compiled> compiled, Options options)
     : devices_(devices),
       program_(program),
       compiled_(std::move(compiled)),
-      device_(device),
-      deterministic_(deterministic),
+      parts_(compiled_->device_parts()),
+      options_(std::move(options)),
       donated_(flags(*compiled_)),
+      owner_of_(owners(*compiled_)),
       alias_of_(compiled_->outputs().size(), -1),
       refinements_(are_complete(compiled_->inputs())
                        ? nullptr
                        : std::make_unique<ShapeCache<Ref<CpuExecutable>>>(kMaxRefinements)) {
   if (devices.options.trace != nullptr) trace_name_ = devices.options.trace->name(name());
+  if (options_.devices.size() < 2) return;
+  std::vector<const Parallel*> seen;
+  std::vector<ParallelShare> shares;
+  for (const CpuDevice* device : options_.devices) {
+    Parallel& parallel = device->parallel();
+    if (std::ranges::find(seen, &parallel) != seen.end()) continue;
+    seen.push_back(&parallel);
+    shares.push_back({.executor = &device->executor(), .width = parallel.width()});
+  }
+  if (shares.size() < 2) return;  // they share their threads
+  own_parallel_ = make_parallel_over(shares);
+  parallel_ = own_parallel_.get();
 }
 
 Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
@@ -46,6 +81,27 @@ Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult
   return one->start(call, results);
 }
 
+Result<LaunchResult> CpuExecutable::launch_part(const LaunchArguments& call) {
+  const DeviceId id = call.devices[0];
+  const auto place =
+      std::ranges::find(options_.devices, id, [](const CpuDevice* device) { return device->id(); });
+  if (place == options_.devices.end()) {
+    return fail(ErrorCode::kInvalidArgument, name() + " was compiled for " +
+                                                 list_of(options_.devices) + ", not " +
+                                                 std::to_string(index(id)));
+  }
+  MILLRACE_TRY_STATUS(check_arguments(*this, client(), call.arguments[0], id));
+  for (const CpuDevice* device : options_.devices) MILLRACE_TRY_STATUS(device->alive());
+  const auto make = [&](Scope::Hold hold) {
+    auto* const execution =
+        new Execution(*options_.devices[0], Ref<CpuExecutable>::share(this), std::move(hold));
+    execution->take_options(call);
+    return Ref<Execution>::share(execution);
+  };
+  return devices_.gathering.join(*this, static_cast<std::size_t>(place - options_.devices.begin()),
+                                 call, make);
+}
+
 Result<Ref<CpuExecutable>> CpuExecutable::refined(std::span<const Buffer> arguments) {
   bool is_new = false;
   const auto shape_at = [&](std::size_t i) -> const Shape& { return arguments[i].shape(); };
@@ -54,8 +110,7 @@ Result<Ref<CpuExecutable>> CpuExecutable::refined(std::span<const Buffer> argume
     Result<std::shared_ptr<const Compiled>> compiled = compiled_->refined(shapes);
     if (!compiled)
       return std::unexpected(compiled.error().with_context("a launch of " + program_.name()));
-    return make_ref<CpuExecutable>(devices_, program_, std::move(*compiled), device_,
-                                   deterministic_);
+    return make_ref<CpuExecutable>(devices_, program_, std::move(*compiled), options_);
   };
   MILLRACE_TRY(Ref<CpuExecutable> one,
                refinements_->get({.size = arguments.size(), .at = shape_at}, make));
@@ -95,19 +150,28 @@ Status CpuExecutable::prepare() {
   return {};
 }
 
-Status CpuExecutable::start(const LaunchArguments& call, std::span<LaunchResult> results) {
-  const DeviceId id = call.devices[0];
-  MILLRACE_TRY(CpuDevice* const device, devices_.find(id));
-  if (device_ && *device_ != id) {
-    return fail(ErrorCode::kInvalidArgument, name() + " was compiled for CPU device " +
-                                                 std::to_string(index(*device_)) + ", not " +
-                                                 std::to_string(index(id)));
+Status CpuExecutable::check_devices(std::span<const DeviceId> ids) const {
+  for (std::size_t d = 0; d < ids.size(); ++d) {
+    MILLRACE_TRY(const CpuDevice* const device, devices_.find(ids[d]));
+    if (!options_.devices.empty() && options_.devices[d] != device) {
+      std::string given;
+      for (const DeviceId id : ids)
+        given += (given.empty() ? "" : ", ") + std::to_string(index(id));
+      return fail(ErrorCode::kInvalidArgument,
+                  name() + " was compiled for " + list_of(options_.devices) + ", not " + given);
+    }
+    MILLRACE_TRY_STATUS(device->alive());
   }
-  MILLRACE_TRY_STATUS(device->alive());
+  return {};
+}
+
+Status CpuExecutable::start(const LaunchArguments& call, std::span<LaunchResult> results) {
+  MILLRACE_TRY_STATUS(check_devices(call.devices));
   Scope::Hold hold = devices_.scope.hold();
   if (!hold) return std::unexpected(devices_.scope.closed_error());
-  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this), std::move(hold));
-  results[0] = execution->launch(call);
+  CpuDevice* const first = devices_.find(call.devices[0]).value();
+  auto* execution = new Execution(*first, Ref<CpuExecutable>::share(this), std::move(hold));
+  execution->launch(call, results);
   return {};
 }
 
@@ -124,10 +188,14 @@ bool CpuExecutable::is_short() const {
 }
 
 Result<std::string> CpuExecutable::serialize() const {
+  std::vector<DeviceId> devices;
+  for (const CpuDevice* device : options_.devices) devices.push_back(device->id());
   return SerializedProgram{.code = program_.code(),
                            .compiler = compiler_digest(client()),
-                           .deterministic = deterministic_,
-                           .device = device_,
+                           .deterministic = options_.deterministic,
+                           .replicas = options_.replicas,
+                           .partitions = options_.partitions,
+                           .devices = std::move(devices),
                            .choices = compiled_->choices()}
       .to_bytes();
 }
@@ -176,44 +244,77 @@ class Execution::InputWaiter final : public Waiter, public Pooled {
 };
 
 Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold)
-    : device_(device),
+    : device_(&device),
       executable_(std::move(executable)),
+      spans_(executable_->devices_per_launch() > 1),
       hold_(std::move(hold)),
-      done_(make_ref<QuietCell>()) {}
+      inputs_(devices().size() * executable_->input_shapes().size()),
+      given_(inputs_.size()),
+      outputs_(executable_->compiled().outputs().size()),
+      done_(make_ref<QuietCell>()),
+      pending_(devices().size()) {
+  for (Ref<CpuArray>& output : outputs_) output = make_ref<CpuArray>();
+}
 
-LaunchResult Execution::launch(const LaunchArguments& call) {
-  const std::span<const Buffer> arguments = call.arguments[0];
-  const std::span<const Shape> shapes = executable_->output_shapes();
+void Execution::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
+  take_options(call);
+  for (std::size_t d = 0; d < results.size(); ++d) results[d] = take(d, call.arguments[d], call);
+  for (std::size_t d = 0; d < results.size(); ++d) arrive(d);
+}
+
+void Execution::take_options(const LaunchArguments& call) {
   stop_ = call.stop;
   deadline_ = call.deadline;
   flow_ = call.flow;
-  inputs_ = PooledArray<Ref<CpuArray>>(arguments.size());
-  given_ = PooledArray<bool>(arguments.size());
+}
+
+LaunchResult Execution::take(std::size_t place, std::span<const Buffer> arguments,
+                             const LaunchArguments& call) {
+  const std::size_t first = place * arguments.size();
+  for (std::size_t i = 0; i < arguments.size() && !given_up_; ++i)
+    inputs_[first + i] = static_cast<const CpuBuffer&>(*arguments[i].body()).array();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    inputs_[i] = static_cast<const CpuBuffer&>(*arguments[i].body()).array();
+    if (!donates(*executable_, call, i)) continue;
+    if (!given_up_) given_[first + i] = true;
+    static_cast<CpuBuffer&>(*arguments[i].body()).remove();
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    given_[i] = donates(*executable_, call, i);
-    if (given_[i]) static_cast<CpuBuffer&>(*arguments[i].body()).remove();
-  }
-  outputs_ = PooledArray<Ref<CpuArray>>(shapes.size());
+  const std::span<const Shape> shapes = executable_->output_shapes();
   PooledArray<Buffer> handles(shapes.size());
-  for (std::size_t o = 0; o < shapes.size(); ++o) {
-    outputs_[o] = make_ref<CpuArray>();
-    handles[o] = Buffer(make_ref<CpuBuffer>(device_, shapes[o], outputs_[o]));
+  for (std::size_t r = 0; r < shapes.size(); ++r)
+    handles[r] = Buffer(make_ref<CpuBuffer>(*devices()[place], shapes[r], output_of(place, r)));
+  return {Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
+}
+
+// One that was given up has failed its outputs, or is about to: those of a later call are others.
+Ref<CpuArray> Execution::output_of(std::size_t place, std::size_t result) const {
+  if (given_up_) {
+    auto failed = make_ref<CpuArray>();
+    CpuArray::fail(failed, *given_up_);
+    return failed;
   }
-  LaunchResult result{Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
-  for (const Ref<CpuArray>& input : inputs_) {
+  const DeviceParts* const parts = executable_->parts();
+  return outputs_[parts == nullptr ? result
+                                   : static_cast<std::size_t>(parts->outputs[place][result])];
+}
+
+// The last of them may be the end of it.
+void Execution::arrive(std::size_t place) {
+  const std::size_t count = executable_->input_shapes().size();
+  for (const Ref<CpuArray>& input : inputs_.span().subspan(place * count, count)) {
     if (!input || input->ready()->complete()) continue;
     pending_.fetch_add(1);
     input->ready()->add_waiter(new InputWaiter(*this));
   }
   input_done();
-  return result;
+}
+
+void Execution::miss(std::size_t calls) {
+  for (; calls > 0; --calls) input_done();
 }
 
 void Execution::input_done() {
   if (pending_.fetch_sub(1) != 1) return;
+  if (given_up_) return finish(std::unexpected(*given_up_));
   for (const Ref<CpuArray>& input : inputs_) {
     // Two launches may have been given the same buffer to donate: the first has it.
     if (!input) {
@@ -222,62 +323,89 @@ void Execution::input_done() {
     }
     if (const Error* error = input->ready()->error()) return finish(std::unexpected(*error));
   }
-  device_.enqueue(*this);
+  device_->enqueue(*this);
+}
+
+Status Execution::alive() const {
+  for (const CpuDevice* device : devices()) {
+    const Status alive = device->alive();
+    if (alive) continue;
+    if (!spans_) return alive;
+    return std::unexpected(alive.error().with_context(
+        "a launch of " + executable_->name() + " on " + list_of(devices()) + ", of which " +
+        std::to_string(index(device->id())) + " has failed"));
+  }
+  return {};
+}
+
+std::size_t Execution::place_of(std::size_t input) const {
+  const DeviceParts* const parts = executable_->parts();
+  if (parts == nullptr) return input;
+  const DeviceParts::Input& from = parts->inputs[input];
+  return static_cast<std::size_t>(from.device) * parts->arguments.size() +
+         static_cast<std::size_t>(from.argument);
 }
 
 void Execution::run() noexcept {
   Status status;
-  TraceRecorder* const trace = device_.trace();
-  recorded_ = trace != nullptr;
-  const TimePoint begin = device_.clock().now();
+  recorded_ = device_->trace() != nullptr;
+  const TimePoint begin = device_->clock().now();
   try {
     status = executable_->prepare();
     if (status) status = run_program();
   } catch (...) {  // std::bad_alloc
     status = std::unexpected(millrace::detail::exception_to_error(std::current_exception()));
   }
-  const TimePoint end = device_.clock().now();
-  device_.add_busy(end - begin);
+  const TimePoint end = device_->clock().now();
+  for (CpuDevice* device : devices()) device->add_busy(end - begin);
   executable_->took(end - begin);
-  if (trace != nullptr) {
-    trace->record({.lane = device_.launch_lane(),
-                   .name = executable_->trace_name(),
-                   .begin = begin,
-                   .end = end,
-                   .flow = flow_});
-    if (status && last_output_) write(*last_output_);
-  }
-  CpuDevice& device = device_;
+  if (recorded_) record(begin, end);
+  if (status && last_output_) write(*last_output_);
+  for (std::size_t o = 0; status && spans_ && o < outputs_.size(); ++o) write(o);
+  CpuDevice& device = *device_;
   inputs_ = {};  // their blocks are free for the next one
   device.next();
   finish(status);
 }
 
+void Execution::record(TimePoint begin, TimePoint end) const {
+  for (const CpuDevice* device : devices()) {
+    TraceRecorder* const trace = device->trace();
+    if (trace == nullptr) continue;
+    trace->record({.lane = device->launch_lane(),
+                   .name = executable_->trace_name(),
+                   .begin = begin,
+                   .end = end,
+                   .flow = flow_});
+  }
+}
+
 void Execution::drop() noexcept {
-  device_.drop_queued();
+  device_->drop_queued();
   fail_unrun();  // which may be the client's end
 }
 
 void Execution::fail_unrun() {
   finish(fail(ErrorCode::kUnavailable, "the threads of CPU device " +
-                                           std::to_string(index(device_.id())) + " closed before " +
-                                           executable_->name() + " ran"));
+                                           std::to_string(index(device_->id())) +
+                                           " closed before " + executable_->name() + " ran"));
 }
 
 Status Execution::run_program() {
-  MILLRACE_TRY_STATUS(device_.alive());
+  MILLRACE_TRY_STATUS(alive());
   MILLRACE_TRY_STATUS(assign_blocks());
   MILLRACE_TRY(const MemoryPool::Use temporaries,
-               device_.memory().use(static_cast<std::size_t>(executable_->temporary_bytes())));
+               device_->memory().use(executable_->compiled().temporary_bytes()));
   MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
-  PooledArray<const void*> inputs(inputs_.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[i]->block()->data();
+  PooledArray<const void*> inputs(executable_->compiled().inputs().size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[place_of(i)]->block()->data();
   PooledArray<void*> outputs(outputs_.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
   std::size_t left = outputs_.size();
   auto written = [this, &left](int output) {
     const auto o = static_cast<std::size_t>(output);
-    if (!device_.alive()) return;  // nothing comes from a device that has failed
+    if (spans_) return;             // CE-2
+    if (!device_->alive()) return;  // nothing comes from a device that has failed
     --left;
     if (recorded_ && left == 0) {
       last_output_ = o;  // what has waited for all of them finds the run in the trace
@@ -285,15 +413,17 @@ Status Execution::run_program() {
       write(o);
     }
   };
-  const Status status = run->run({.inputs = inputs.span(),
-                                  .outputs = outputs.span(),
-                                  .parallel = device_.parallel(),
-                                  .output_written = written,
-                                  .stop = stop_});
+  const Status status =
+      run->run({.inputs = inputs.span(),
+                .outputs = outputs.span(),
+                .parallel = executable_->parallel() != nullptr ? *executable_->parallel()
+                                                               : device_->parallel(),
+                .output_written = written,
+                .stop = stop_});
   executable_->release_run(std::move(run));
-  MILLRACE_TRY_STATUS(device_.alive());
+  MILLRACE_TRY_STATUS(alive());
   if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
-    return std::unexpected(stopped_error(*executable_, deadline_, device_.clock().now()));
+    return std::unexpected(stopped_error(*executable_, deadline_, device_->clock().now()));
   return status;
 }
 
@@ -302,12 +432,13 @@ void Execution::write(std::size_t output) {
 }
 
 Status Execution::assign_blocks() {
-  const std::span<const Shape> shapes = executable_->output_shapes();
+  const std::span<const Shape> shapes = executable_->compiled().outputs();
   blocks_ = PooledArray<Ref<Block>>(shapes.size());
   for (std::size_t o = 0; o < shapes.size(); ++o) {
     blocks_[o] = donated_block(o);
     if (blocks_[o]) continue;
-    MILLRACE_TRY(blocks_[o], device_.memory().allocate(shapes[o].size_bytes()));
+    MemoryPool& memory = (spans_ ? executable_->owner_of(o) : *device_).memory();
+    MILLRACE_TRY(blocks_[o], memory.allocate(shapes[o].size_bytes()));
   }
   return {};
 }
@@ -317,10 +448,24 @@ Status Execution::assign_blocks() {
 // its own, and the input stays as it is for those who read it.
 Ref<Block> Execution::donated_block(std::size_t output) const {
   const int alias = executable_->alias_of(output);
-  if (alias < 0 || !given_[static_cast<std::size_t>(alias)]) return nullptr;
-  const CpuArray& array = *inputs_[static_cast<std::size_t>(alias)];
-  const Ref<Block>& block = array.block();
-  return array.unique() && block->unique() && block->writable() ? block : nullptr;
+  if (alias < 0) return nullptr;
+  const std::size_t place = place_of(static_cast<std::size_t>(alias));
+  if (!given_[place] || !is_exclusive(place)) return nullptr;
+  const Ref<Block>& block = inputs_[place]->block();
+  return block->unique() && block->writable() ? block : nullptr;
+}
+
+// Devices may share an array: then all of them have donated it, and the program reads that of one.
+bool Execution::is_exclusive(std::size_t place) const {
+  const CpuArray& array = *inputs_[place];
+  if (!spans_) return array.unique();
+  const auto is_it = [&](const Ref<CpuArray>& input) { return input.get() == &array; };
+  if (!array.held_by(static_cast<std::uint32_t>(std::ranges::count_if(inputs_.span(), is_it))))
+    return false;
+  int reads = 0;
+  for (std::size_t i = 0; i < executable_->compiled().inputs().size(); ++i)
+    reads += is_it(inputs_[place_of(i)]) ? 1 : 0;
+  return reads == 1;
 }
 
 void Execution::finish(const Status& status) {

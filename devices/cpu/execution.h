@@ -1,5 +1,10 @@
 // CpuExecutable and Execution: a compiled program on CPU devices, and one launch of it: from
 // handles, through the wait for the inputs' bytes, to the end of the program.
+//  - CE-1 a launch on several devices is one entry in one line, that of its first device: no thread
+//    waits for another inside of it, so launches that meet in any order all end.
+//  - CE-2 where a part of it fails, or one of its devices has failed, the outputs of all its
+//  devices
+//    get that error; none of them is written before all are.
 #pragma once
 
 #include <atomic>
@@ -9,6 +14,7 @@
 #include <vector>
 
 #include "millrace/core/async/executor.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/trace.h"
@@ -24,25 +30,45 @@ namespace millrace::devices::cpu {
 // For a program of dynamic shapes it is the front of others, one for each set of argument shapes
 // that was launched lately: a launch finds or makes the one for its own, which then does the work.
 // The shapes of the outputs are known when a launch returns; the plan for new shapes is made by the
-// device's threads, as the first part of the execution. Thread-safety: thread-safe.
+// device's threads, as the first part of the execution.
+//
+// One for several devices is bound to them, in the order of its launches.
+// Thread-safety: thread-safe.
 class CpuExecutable final : public ExecutableBody {
  public:
+  // What of CompileOptions outlives the compilation. devices: that it is bound to, none where it
+  // runs on any one.
+  struct Options {
+    int replicas = 1;
+    int partitions = 1;
+    std::vector<CpuDevice*> devices = {};
+    bool deterministic = false;
+  };
   CpuExecutable(CpuDevices& devices, const Program& program,
-                std::shared_ptr<const Compiled> compiled, std::optional<DeviceId> device,
-                bool deterministic);
+                std::shared_ptr<const Compiled> compiled, Options options);
 
   const std::string& name() const override { return program_.name(); }
   Client& client() const override { return devices_.client; }
-  std::span<const Shape> input_shapes() const override { return compiled_->inputs(); }
-  std::span<const Shape> output_shapes() const override { return compiled_->outputs(); }
-  std::span<const bool> donated_inputs() const override {
-    return {donated_.get(), compiled_->inputs().size()};
+  std::span<const Shape> input_shapes() const override {
+    return parts_ != nullptr ? std::span(parts_->arguments) : compiled_->inputs();
   }
-  int devices_per_launch() const override { return 1; }
+  std::span<const Shape> output_shapes() const override {
+    return parts_ != nullptr ? std::span(parts_->results) : compiled_->outputs();
+  }
+  std::span<const bool> donated_inputs() const override {
+    return {donated_.get(), input_shapes().size()};
+  }
+  int devices_per_launch() const override { return options_.replicas * options_.partitions; }
   // For a program of dynamic shapes: the most that a launch so far has taken, with the outputs
   // whose shapes are not known before.
   std::int64_t temporary_bytes() const override;
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
+  // The part of one device of a launch on several: the k-th call of each belongs to the k-th
+  // launch, which starts when all have come. The stop and the deadline of the first one count.
+  // Handles at once; a call that is refused was none. Errors are those of launch().
+  Result<LaunchResult> launch_part(const LaunchArguments& call);
+  // What has not all its calls by now never will: its outputs fail.
+  void give_up_parts(const Error& why) { devices_.gathering.give_up(*this, why); }
   Result<std::string> serialize() const override;
   // "flops" and "bytes accessed", as the plan counts them.
   Result<Attributes> cost_analysis() const override;
@@ -54,8 +80,16 @@ class CpuExecutable final : public ExecutableBody {
   void release_run(std::unique_ptr<CompiledRun> run);
   // Memory of runs that are not under way is freed.
   void drop_free_runs();
+  // Of the one program that runs, for all devices.
+  const Compiled& compiled() const { return *compiled_; }
+  const DeviceParts* parts() const { return parts_; }
+  std::span<CpuDevice* const> devices() const { return options_.devices; }
   // The input that output may be written over, -1 for none.
   int alias_of(std::size_t output) const { return alias_of_[output]; }
+  // Whose memory an output of a launch on several devices is: the first device that has it.
+  CpuDevice& owner_of(std::size_t output) const { return *options_.devices[owner_of_[output]]; }
+  // Of all devices that it is bound to; nullptr where it runs on the threads of one.
+  Parallel* parallel() const { return parallel_; }
   TraceName trace_name() const { return trace_name_; }
   void took(Duration time);
   // Running it costs less than handing it to another thread, as the last executions say; false
@@ -64,6 +98,8 @@ class CpuExecutable final : public ExecutableBody {
 
  private:
   Status start(const LaunchArguments& call, std::span<LaunchResult> results);
+  // The devices of a call, if they are those that this is bound to, and live.
+  Status check_devices(std::span<const DeviceId> ids) const;
   // The executable for arguments of these shapes.
   Result<Ref<CpuExecutable>> refined(std::span<const Buffer> arguments);
   void note_launch(CpuExecutable& refined);
@@ -71,9 +107,12 @@ class CpuExecutable final : public ExecutableBody {
   CpuDevices& devices_;
   const Program program_;
   const std::shared_ptr<const Compiled> compiled_;
-  const std::optional<DeviceId> device_;  // that it is bound to
-  const bool deterministic_;
+  const DeviceParts* const parts_;  // of compiled_
+  const Options options_;
   const std::unique_ptr<bool[]> donated_;
+  std::vector<std::size_t> owner_of_;
+  std::unique_ptr<Parallel> own_parallel_;
+  Parallel* parallel_ = nullptr;
   std::vector<int> alias_of_;  // read after prepare()
   std::atomic<bool> prepared_{false};
   const std::unique_ptr<ShapeCache<Ref<CpuExecutable>>> refinements_;  // of dynamic shapes
@@ -84,18 +123,30 @@ class CpuExecutable final : public ExecutableBody {
   std::vector<std::unique_ptr<CompiledRun>> free_runs_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-// Life: waits for inputs -> stands in the device's line -> runs -> ends. Owned by what will call
-// it next: input waiters, the line, the executor.
+// Life: waits for the calls of its devices and for their inputs -> stands in the line of the first
+// device -> runs -> ends. Owned by what will call it next: calls to come, input waiters, the line,
+// the executor. Counted: Gathering holds it besides. Thread-safety: external; the order of its life
+// makes it so.
 class Execution final : public RefCounted, public InLine, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
 
+  // device: the only one, or the first of the executable's.
   Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold);
 
   // Takes the inputs (donated ones away from their handles), makes the outputs and starts to wait.
   // Consumes the caller's reference.
-  LaunchResult launch(const LaunchArguments& call);
+  void launch(const LaunchArguments& call, std::span<LaunchResult> results);
+
+  // The same in parts, by Gathering, which holds its lock for the first four.
+  void take_options(const LaunchArguments& call);
+  LaunchResult take(std::size_t place, std::span<const Buffer> arguments,
+                    const LaunchArguments& call);
+  void give_up(const Error& why) { given_up_ = why; }
+  bool is_given_up() const { return given_up_.has_value(); }
+  void arrive(std::size_t place);  // the call of this device has come
+  void miss(std::size_t calls);    // these never will: it was given up
 
   void run() noexcept override;
   void drop() noexcept override;
@@ -105,27 +156,39 @@ class Execution final : public RefCounted, public InLine, public Pooled {
  private:
   class InputWaiter;
 
+  std::span<CpuDevice* const> devices() const {
+    return spans_ ? executable_->devices() : std::span<CpuDevice* const>(&device_, 1);
+  }
+  // The error of the first device that has failed.
+  Status alive() const;
+  Ref<CpuArray> output_of(std::size_t place, std::size_t result) const;
+  // Where argument `input` of the program that runs stands among inputs_.
+  std::size_t place_of(std::size_t input) const;
   void input_done();
   Status run_program();
+  void record(TimePoint begin, TimePoint end) const;
   void write(std::size_t output);
   Status assign_blocks();
   Ref<Block> donated_block(std::size_t output) const;
+  bool is_exclusive(std::size_t place) const;
   void finish(const Status& status);
 
-  CpuDevice& device_;
+  CpuDevice* const device_;
   const Ref<CpuExecutable> executable_;
+  const bool spans_;  // several devices
   Scope::Hold hold_;
   std::stop_token stop_;
   TimePoint deadline_ = kNoDeadline;
   std::uint64_t flow_ = 0;
-  PooledArray<Ref<CpuArray>> inputs_;
-  PooledArray<bool> given_;  // per input: donated by this launch
+  PooledArray<Ref<CpuArray>> inputs_;  // of all devices, one after the other
+  PooledArray<bool> given_;            // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;
   PooledArray<Ref<Block>> blocks_;          // of the outputs, while it runs
   bool recorded_ = false;                   // the run goes into the trace
   std::optional<std::size_t> last_output_;  // of a recorded run: written once it is in the trace
   const Ref<Cell<void>> done_;
-  std::atomic<std::size_t> pending_{1};
+  std::optional<Error> given_up_;  // not all calls come; read by all that come after it was set
+  std::atomic<std::size_t> pending_;
 };
 
 }  // namespace millrace::devices::cpu

@@ -1,6 +1,7 @@
 #include "millrace/devices/cpu/serialized_program.h"
 
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "millrace/devices/cache/sha256.h"
@@ -9,7 +10,7 @@
 namespace millrace::devices::cpu {
 namespace {
 
-constexpr std::string_view kHead = "a program of the CPU device of Millrace, 1";
+constexpr std::string_view kHead = "a program of the CPU device of Millrace, 2";
 
 // The rest of the next line, which begins with this word; nothing for another line.
 std::optional<std::string_view> take_line(std::string_view& bytes, std::string_view word) {
@@ -31,6 +32,19 @@ bool take(std::string_view& text, int& value) {
 bool take(std::string_view& text, char letter) {
   if (!text.starts_with(letter)) return false;
   text.remove_prefix(1);
+  return true;
+}
+
+// "2 1 0 1": replicas, partitions, devices. Whether they fit is the compilation's to say.
+bool take_devices(std::string_view text, SerializedProgram& read) {
+  if (!take(text, read.replicas) || !take(text, ' ') || !take(text, read.partitions) ||
+      read.replicas < 1 || read.partitions < 1)
+    return false;
+  while (!text.empty()) {
+    int device = -1;
+    if (!take(text, ' ') || !take(text, device) || device < 0) return false;
+    read.devices.push_back(DeviceId{device});
+  }
   return true;
 }
 
@@ -64,7 +78,8 @@ std::string SerializedProgram::to_bytes() const {
   std::string bytes(kHead);
   bytes += "\ncompiler " + compiler;
   bytes += "\nchoices " + to_text(choices);
-  bytes += "\ndevice " + std::to_string(device ? index(*device) : -1);
+  bytes += "\ndevices " + std::to_string(replicas) + " " + std::to_string(partitions);
+  for (const DeviceId device : devices) bytes += " " + std::to_string(index(device));
   bytes += std::string("\ndeterministic ") + (deterministic ? "1" : "0") + "\n\n";
   bytes += code;
   return bytes;
@@ -79,20 +94,18 @@ Result<SerializedProgram> SerializedProgram::parse(std::string_view bytes) {
   const auto head = take_line(bytes, kHead);
   const auto compiler = take_line(bytes, "compiler ");
   const auto choices = take_line(bytes, "choices ");
-  auto device = take_line(bytes, "device ");
+  auto devices = take_line(bytes, "devices ");
   const auto deterministic = take_line(bytes, "deterministic ");
   const auto empty = take_line(bytes, "");
-  if (!head || !head->empty() || !compiler || !choices || !device || !empty || !empty->empty() ||
+  if (!head || !head->empty() || !compiler || !choices || !devices || !empty || !empty->empty() ||
       (deterministic != "0" && deterministic != "1"))
     return refuse();
-  int bound = -1;
-  if (!take(*device, bound) || !device->empty()) return refuse();
+  if (!take_devices(*devices, read)) return refuse();
   auto chosen = parse_kernel_choices(*choices);
   if (!chosen) return refuse();
   read.code = bytes;
   read.compiler = *compiler;
   read.deterministic = deterministic == "1";
-  if (bound >= 0) read.device = DeviceId{bound};
   read.choices = *std::move(chosen);
   return read;
 }

@@ -2,10 +2,10 @@
 // program. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
@@ -17,7 +17,9 @@ struct SerializedProgram {
   std::string_view code;  // StableHLO, as it was compiled; borrowed
   std::string compiler;   // compiler_digest of the client
   bool deterministic = false;
-  std::optional<DeviceId> device;  // that it is bound to
+  int replicas = 1;
+  int partitions = 1;
+  std::vector<DeviceId> devices = {};  // that it is bound to
   KernelChoices choices;
 
   std::string to_bytes() const;

@@ -117,9 +117,6 @@ TEST_F(ExecutableTest, AProgramOfAnotherFormatOrWithBadOptionsIsRefused) {
   EXPECT_EQ(compile(kPlusOne, loaded, "no message of protobuf's").code, 3);
   const Outcome text = compile("module {", loaded);
   EXPECT_EQ(text.code, 3);
-  const Outcome replicas = compile(kPlusOne, loaded, std::string("\x1a\x02\x20\x02", 4));
-  EXPECT_EQ(replicas.code, 12);
-  EXPECT_THAT(replicas.message, HasSubstr("2 replicas"));
 }
 
 TEST_F(ExecutableTest, AnExecutableIsLoadedOnThisClientAndOnAnother) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ struct ScriptedProgram {
   // Must call output_written for every output, or fail.
   std::function<Status(const devices::cpu::RunCall&)> body;
   std::size_t temporary_bytes = 0;
+  std::optional<devices::cpu::DeviceParts> parts = {};  // of a program for several devices
 };
 
 // A CompileFunction that gives this program whatever the text.
@@ -32,6 +34,9 @@ inline devices::cpu::CompileFunction scripted(ScriptedProgram program) {
     std::span<const devices::Shape> inputs() const override { return program.inputs; }
     std::span<const devices::Shape> outputs() const override { return program.outputs; }
     std::span<const int> donated() const override { return program.donated; }
+    const devices::cpu::DeviceParts* device_parts() const override {
+      return program.parts ? &*program.parts : nullptr;
+    }
     std::span<const devices::cpu::OutputAlias> aliases() const override { return program.aliases; }
     std::size_t temporary_bytes() const override { return program.temporary_bytes; }
     Result<std::unique_ptr<CompiledRun>> make_run() const override {

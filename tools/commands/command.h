@@ -60,6 +60,7 @@ struct RunFlags : RuntimeFlags {
   std::string file;
   InputFlags inputs;
   std::string outputs_folder;
+  int devices = 0;  // 0: as many as the program says
   int repeat = 1;
   bool deterministic = false;
 };

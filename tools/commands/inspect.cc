@@ -15,6 +15,7 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
@@ -69,12 +70,16 @@ Result<Given> read_given(const devices::Program& program, const InspectFlags& fl
 Result<std::string> time_ops(const devices::Program& program, const InspectFlags& flags,
                              const Given& given, const CallOptions& call) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
-  const auto module = devices::cpu::read_to_run(program, given.shapes);
-  if (!module) return rejected(module.error(), flags.file);
-  const auto plan = devices::cpu::make_plan(*module, {.deterministic = flags.deterministic});
+  const auto one = devices::cpu::read_for_all_devices(program, given.shapes);
+  if (!one) return rejected(one.error(), flags.file);
+  const auto plan = devices::cpu::make_plan(one->module, {.deterministic = flags.deterministic});
   if (!plan) return rejected(plan.error(), flags.file);
-  std::vector<const void*> inputs;
-  for (const auto& array : given.arrays) inputs.push_back(array.bytes().data());
+  std::vector<const void*> inputs;  // of several devices: the same on each
+  for (std::size_t i = 0; !given.arrays.empty() && i < (*plan)->inputs().size(); ++i) {
+    const std::size_t argument =
+        one->parts.outputs.empty() ? i : static_cast<std::size_t>(one->parts.inputs[i].argument);
+    inputs.push_back(given.arrays[argument].bytes().data());
+  }
   // This thread is one of them.
   const int threads = compute_threads(options);
   const auto executor = threads > 1

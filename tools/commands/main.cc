@@ -137,8 +137,13 @@ void add_run_options(CLI::App& command, RunFlags& flags) {
   add_compilation_cache(command, flags);
   command
       .add_option("--outputs", flags.outputs_folder,
-                  "write the results to DIR/0.npy, DIR/1.npy, ...")
+                  "write the results to DIR/0.npy, DIR/1.npy, ...; of several devices to "
+                  "DIR/DEVICE/0.npy, ...")
       ->type_name("DIR");
+  command
+      .add_option("--devices", flags.devices,
+                  "that the program runs on (default: as many as it says it is for)")
+      ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
   add_number(command, "--repeat", flags.repeat, 1, 1'000'000'000, "how often to execute");
   add_threads(command, flags);
   add_deadline(command, flags);

@@ -1,4 +1,5 @@
-// `millrace run`: one program on one device, arrays in and out as .npy files.
+// `millrace run`: one program, on one device or on as many as it is for, arrays in and out as .npy
+// files.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -13,8 +14,10 @@
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/memory_left.h"
 #include "millrace/core/base/printed.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/registry.h"
+#include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/transfer/formats/npy.h"
 
@@ -38,20 +41,25 @@ double median(const std::vector<double>& values) {
 }
 double p99(const std::vector<double>& values) { return values[(values.size() - 1) * 99 / 100]; }
 
-// One program on one device, as often as asked. A program that has shown to be short is launched as
-// programs of users launch it, without a stop: a plugin is called on this thread then, and run_on
-// asks between the runs. One that is stuck after all ends with the process (Limits).
+// One array per argument.
+using Arrays = std::vector<devices::HostArray>;
+
+// One program on its devices, as often as asked. A program that has shown to be short is launched
+// as programs of users launch it, without a stop: a plugin is called on this thread then, and
+// run_on asks between the runs. One that is stuck after all ends with the process (Limits).
 class Runner {
  public:
-  Runner(const Runtime& runtime, Executable executable, std::vector<devices::HostArray> inputs,
+  // inputs: of each device.
+  Runner(const Runtime& runtime, Executable executable, std::vector<Arrays> inputs,
          CallOptions call)
-      : device_(runtime.device(0)),
+      : devices_(runtime.devices().begin(), runtime.devices().begin() + std::ssize(inputs)),
         timers_(*runtime.environment().timers),
         executable_(std::move(executable)),
         inputs_(std::move(inputs)),
-        call_(std::move(call)) {}
+        call_(std::move(call)),
+        arguments_(inputs_.size()) {}
 
-  // Milliseconds from the call until every result is written; the arguments are on the device
+  // Milliseconds from the call until every result is written; the arguments are on the devices
   // before.
   Result<double> run() {
     // A short program is done before a timer could run.
@@ -59,12 +67,14 @@ class Runner {
       return fail(ErrorCode::kDeadlineExceeded,
                   "the deadline came before the program was executed");
     }
-    MILLRACE_TRY_STATUS(put_missing());
-    const std::vector<devices::Argument> arguments(arguments_.begin(), arguments_.end());
-    const std::span<const devices::Argument> all(arguments);
+    std::vector<std::vector<devices::Argument>> arguments;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      MILLRACE_TRY_STATUS(put_missing(d));
+      arguments.emplace_back(arguments_[d].begin(), arguments_[d].end());
+    }
     const CallOptions call = short_ ? CallOptions{} : call_;
     const TimePoint begin = steady_clock().now();
-    MILLRACE_TRY(outputs_, wait_blocking(device_.execute(executable_, all, {.call = call})));
+    MILLRACE_TRY(outputs_, wait_blocking(launch(arguments, call)));
     for (const Buffer& output : outputs_) {
       if (const Status done = wait(output.ready(), call); !done) return why(done.error());
     }
@@ -72,21 +82,31 @@ class Runner {
     short_ = milliseconds < 1 && call_.deadline == kNoDeadline;
     return milliseconds;
   }
-  Result<devices::HostArray> output(std::size_t i) {
-    return wait_blocking(device_.fetch(outputs_[i], call_));
+  Result<devices::HostArray> output(std::size_t device, std::size_t i) const {
+    return wait_blocking(devices_[device].fetch(outputs_[device * outputs() + i], call_));
   }
-  std::size_t outputs() const { return outputs_.size(); }
+  std::size_t devices() const { return devices_.size(); }
+  std::size_t outputs() const { return outputs_.size() / devices_.size(); }  // of each device
 
  private:
+  Future<Buffers> launch(std::span<const std::vector<devices::Argument>> arguments,
+                         const CallOptions& call) const {
+    if (devices_.size() == 1)
+      return devices_[0].execute(executable_, std::span(arguments[0]), {.call = call});
+    const std::vector<std::span<const devices::Argument>> lists(arguments.begin(), arguments.end());
+    return launch_spanning(devices_, executable_, lists, {}, {.call = call});
+  }
   // A donated argument is gone after each run.
-  Status put_missing() {
-    arguments_.resize(inputs_.size());
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (arguments_[i] && !arguments_[i].removed()) continue;
-      devices::HostView view{.data = inputs_[i].bytes().data(), .shape = inputs_[i].shape()};
-      view.owner = inputs_[i].owner();
-      MILLRACE_TRY(arguments_[i], wait_blocking(device_.put(view, {.call = call_})));
-      MILLRACE_TRY_STATUS(wait(arguments_[i].ready(), call_));
+  Status put_missing(std::size_t device) {
+    std::vector<Buffer>& there = arguments_[device];
+    const Arrays& inputs = inputs_[device];
+    there.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (there[i] && !there[i].removed()) continue;
+      devices::HostView view{.data = inputs[i].bytes().data(), .shape = inputs[i].shape()};
+      view.owner = inputs[i].owner();
+      MILLRACE_TRY(there[i], wait_blocking(devices_[device].put(view, {.call = call_})));
+      MILLRACE_TRY_STATUS(wait(there[i].ready(), call_));
     }
     return {};
   }
@@ -103,14 +123,14 @@ class Runner {
     return fail(ErrorCode::kDeadlineExceeded, "the program did not end before the deadline");
   }
 
-  const Device device_;
+  const std::vector<Device> devices_;
   TimerQueue& timers_;
   const Executable executable_;
-  const std::vector<devices::HostArray> inputs_;
+  const std::vector<Arrays> inputs_;
   const CallOptions call_;
-  std::vector<Buffer> arguments_;
-  Buffers outputs_;
-  bool short_ = false;  // the last run was
+  std::vector<std::vector<Buffer>> arguments_;  // of each device
+  Buffers outputs_;                             // of all devices, one after the other
+  bool short_ = false;                          // the last run was
 };
 
 // The most bytes that the device has held, where the backend counts them; else what was in flight.
@@ -143,33 +163,73 @@ Result<std::string> words_of_types(std::span<const devices::Shape> shapes) {
   return words;
 }
 
-Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) {
-  if (!flags.outputs_folder.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(flags.outputs_folder, error);
-    if (error) {
-      return fail(ErrorCode::kNotFound,
-                  "cannot make the folder " + flags.outputs_folder + ": " + error.message());
-    }
-  } else if (flags.json) {
-    return {};
-  }
-  for (std::size_t i = 0; i < runner.outputs(); ++i) {
-    MILLRACE_TRY(const devices::HostArray array, runner.output(i));
-    if (flags.outputs_folder.empty()) {
-      MILLRACE_TRY_STATUS(console.data(std::to_string(i) + ": " + summarize(array) + "\n"));
-    } else {
-      const std::string path = flags.outputs_folder + "/" + std::to_string(i) + ".npy";
-      MILLRACE_TRY_STATUS(transfer::write_npy_file(path, array.shape(), array.bytes()));
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) return {};
+  return fail(ErrorCode::kNotFound, "cannot make the folder " + path + ": " + error.message());
+}
+
+// Of several devices: each its own, with the device before the result.
+Status deliver_outputs(const RunFlags& flags, const Runner& runner, Console& console) {
+  if (flags.outputs_folder.empty() && flags.json) return {};
+  for (std::size_t d = 0; d < runner.devices(); ++d) {
+    const std::string device = runner.devices() > 1 ? std::to_string(d) + "/" : "";
+    if (!flags.outputs_folder.empty())
+      MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder + "/" + device));
+    for (std::size_t i = 0; i < runner.outputs(); ++i) {
+      MILLRACE_TRY(const devices::HostArray array, runner.output(d, i));
+      const std::string name = device + std::to_string(i);
+      if (flags.outputs_folder.empty()) {
+        MILLRACE_TRY_STATUS(console.data(name + ": " + summarize(array) + "\n"));
+      } else {
+        MILLRACE_TRY_STATUS(transfer::write_npy_file(flags.outputs_folder + "/" + name + ".npy",
+                                                     array.shape(), array.bytes()));
+      }
     }
   }
   return {};
 }
 
+// Of each device: DIR/DEVICE/0.npy, ... of --inputs where there is DIR/0/, else the same for all.
+Result<std::vector<Arrays>> read_inputs_of(std::size_t devices, const InputFlags& flags,
+                                           const devices::Program& program,
+                                           std::span<const devices::Shape> shapes,
+                                           const CallOptions& call) {
+  std::error_code ignored;
+  if (devices == 1 || flags.folder.empty() ||
+      !std::filesystem::is_directory(flags.folder + "/0", ignored)) {
+    MILLRACE_TRY(Arrays arrays, read_inputs(flags, program, shapes, call));
+    return std::vector<Arrays>(devices, arrays);
+  }
+  std::vector<Arrays> all;
+  for (std::size_t d = 0; d < devices; ++d) {
+    InputFlags one = flags;
+    one.folder += "/" + std::to_string(d);
+    MILLRACE_TRY(all.emplace_back(), read_inputs(one, program, shapes, call));
+  }
+  return all;
+}
+
 Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
-                        const RunFlags& flags, const CallOptions& call, Console& console) {
+                        const devices::cpu::DeviceCounts& counts, const RunFlags& flags,
+                        const CallOptions& call, Console& console) {
+  const auto wanted = static_cast<std::size_t>(counts.devices());
+  if (runtime.devices().size() < wanted) {
+    return fail(ErrorCode::kInvalidArgument, program.name() + " is for " + std::to_string(wanted) +
+                                                 " devices; there are " +
+                                                 std::to_string(runtime.devices().size()));
+  }
   const TimePoint begin = steady_clock().now();
-  const devices::CompileOptions compile_options{.deterministic = flags.deterministic};
+  devices::CompileOptions compile_options{.replicas = counts.replicas,
+                                          .partitions = counts.partitions,
+                                          .deterministic = flags.deterministic};
+  if (wanted > 1) {
+    std::vector<devices::DeviceId> ids;
+    for (std::size_t d = 0; d < wanted; ++d) ids.push_back(runtime.device(d).id());
+    compile_options.devices = ListOf<devices::DeviceId>(ids);
+    compile_options.portable = false;
+  }
   MILLRACE_TRY(Executable executable,
                wait_blocking(compile_program(runtime, program, compile_options, call)));
   const double compile_ms = since(begin);
@@ -178,8 +238,8 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
     console.words(words);
   }
 
-  MILLRACE_TRY(std::vector<devices::HostArray> inputs,
-               read_inputs(flags.inputs, program, executable.input_shapes(), call));
+  MILLRACE_TRY(std::vector<Arrays> inputs,
+               read_inputs_of(wanted, flags.inputs, program, executable.input_shapes(), call));
   // A plugin's devices have memory of their own.
   if (!runtime.client().calls_may_block()) {
     MILLRACE_TRY_STATUS(check_memory_left("the results and temporaries of an execution",
@@ -195,7 +255,8 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
     execute_ms.push_back(milliseconds);
   }
   std::ranges::sort(execute_ms);
-  const std::int64_t peak = peak_bytes(runtime, runtime.device(0));
+  std::int64_t peak = 0;
+  for (std::size_t d = 0; d < wanted; ++d) peak += peak_bytes(runtime, runtime.device(d));
   MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, console));
   if (!flags.json) {
     console.words(
@@ -213,6 +274,23 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   return ExitCode::kOk;
 }
 
+// How many devices the program is for: as it says; where it says nothing, as --devices says, each
+// with a partition of its arrays if it has a mesh for them, else with arrays of its own.
+Result<devices::cpu::DeviceCounts> read_counts(const devices::Program& program, int devices) {
+  const auto module = devices::stablehlo::read_program(program.code());
+  if (!module) return devices::cpu::DeviceCounts{};  // the compiler says what is wrong
+  devices::cpu::DeviceCounts counts = devices::cpu::device_counts(*module);
+  if (devices == 0 || counts.devices() == devices) return counts;
+  if (counts.devices() > 1) {
+    return usage_error(program.name() + " is for " + std::to_string(counts.devices()) +
+                       " devices, but --devices is " + std::to_string(devices));
+  }
+  const bool has_mesh = std::ranges::any_of(module->top_level(),
+                                            [](const auto& op) { return op.name() == "sdy.mesh"; });
+  (has_mesh ? counts.partitions : counts.replicas) = devices;
+  return counts;
+}
+
 }  // namespace
 
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
@@ -222,7 +300,6 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
                                .progress = [&] { return "before " + flags.file + " was done"; },
                                .json = flags.json}));
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
-  options.devices = 1;  // so that it gets all the threads
   // By a signal, save in an opening, whose error says where it is stuck.
   const auto stopped = [&](const Error& error) {
     return limits->signal() != 0 && error.code() == ErrorCode::kCancelled &&
@@ -235,9 +312,12 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   };
   const Result<devices::Program> program = read_program(flags.file, limits->call());
   if (!program) return std::unexpected(limits->at_end(program.error()));
+  MILLRACE_TRY(const devices::cpu::DeviceCounts counts, read_counts(*program, flags.devices));
+  options.devices = counts.devices();  // no more, so that they get all the threads
   const Result<ExitCode> code =
       with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
-        const Result<ExitCode> ran = run_on(runtime, *program, flags, limits->call(), console);
+        const Result<ExitCode> ran =
+            run_on(runtime, *program, counts, flags, limits->call(), console);
         if (ran) return ran;
         if (ran.error().detail<MemoryShortage>() != nullptr)
           return std::unexpected(ran.error().with_context("running " + flags.file));

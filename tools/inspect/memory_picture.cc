@@ -6,8 +6,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/tools/inspect/bytes_text.h"
 #include "millrace/tools/trace/svg.h"
 
@@ -167,8 +167,8 @@ const std::string& MemoryMap::step_at(std::size_t time) const {
 
 Result<MemoryMap> memory_map(const devices::Program& program,
                              std::span<const devices::Shape> shapes) {
-  MILLRACE_TRY(const stablehlo::ir::Module module, cpu::read_to_run(program, shapes));
-  MILLRACE_TRY(const auto plan, cpu::make_plan(module, {}));
+  MILLRACE_TRY(const cpu::OneProgram one, cpu::read_for_all_devices(program, shapes));
+  MILLRACE_TRY(const auto plan, cpu::make_plan(one.module, {}));
   const cpu::compiler::BufferTable& buffers = plan->buffers();
   MemoryMap map{.program = program.name(),
                 .steps = {},

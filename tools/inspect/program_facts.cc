@@ -14,6 +14,7 @@
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
@@ -93,17 +94,18 @@ std::size_t bytes_of(std::span<const devices::Shape> shapes) {
 
 void add_plan(const devices::Program& program, std::span<const devices::Shape> shapes,
               Json& facts) {
-  const auto module = cpu::read_to_run(program, shapes);
-  if (module && is_open(*module)) {
+  const auto one = cpu::read_for_all_devices(program, shapes);
+  if (one && is_open(one->module)) {
     facts["open"] = true;
     return;
   }
-  const auto plan = module ? cpu::make_plan(*module, {})
-                           : Result<std::unique_ptr<cpu::Plan>>(std::unexpected(module.error()));
+  const auto plan = one ? cpu::make_plan(one->module, {})
+                        : Result<std::unique_ptr<cpu::Plan>>(std::unexpected(one.error()));
   if (!plan) {
     facts["not_planned"] = plan.error().to_string();
     return;
   }
+  if (!one->parts.outputs.empty()) facts["devices"] = one->parts.outputs.size();
   Tally tally;
   for (const cpu::Step& step : (*plan)->steps()) ++tally[step_kind(step.info.name)];
   facts["steps"] = to_json(tally);
@@ -243,8 +245,9 @@ std::string facts_text(const std::string& facts) {
   }
   if (json.contains("open"))
     return text + "\nSteps and memory depend on the shapes of the arguments: --input gives them.\n";
-  text += "\nthe CPU device's plan: " + plural(sum(json["steps"]), "step") + "\n" +
-          counts_text(json["steps"]);
+  text += "\nthe CPU device's plan" +
+          (json.contains("devices") ? ", for all " + plural(json["devices"], "device") : "") +
+          ": " + plural(sum(json["steps"]), "step") + "\n" + counts_text(json["steps"]);
   text += "\nmemory of a run\n";
   const std::map<std::string, std::string> notes = {
       {"temporaries", "  one arena"},

@@ -106,16 +106,22 @@ Result<devices::CompileOptions> read_compile_options(std::string_view bytes,
   MILLRACE_TRY(options.replicas, read_count(build.num_replicas(), "replicas"));
   MILLRACE_TRY(options.partitions, read_count(build.num_partitions(), "partitions"));
   options.portable = message.compile_portable_executable();
+  const auto wanted =
+      static_cast<std::int64_t>(options.replicas) * std::int64_t{options.partitions};
+  if (wanted > static_cast<std::int64_t>(num_devices)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a program of " + std::to_string(options.replicas) + " replicas of " +
+                    std::to_string(options.partitions) + " partitions takes " +
+                    std::to_string(wanted) + " devices; the client has " +
+                    std::to_string(num_devices));
+  }
   std::vector<std::int64_t> ids;
   if (build.has_device_assignment()) {
     MILLRACE_TRY(ids,
                  read_assignment(build.device_assignment(), options.replicas, options.partitions));
   } else {
-    const auto wanted =
-        static_cast<std::int64_t>(options.replicas) * std::int64_t{options.partitions};
     const std::int64_t first = std::max<std::int64_t>(build.device_ordinal(), 0);
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(wanted, kMostReplicas); ++i)
-      ids.push_back(wanted == 1 ? first : i);
+    for (std::int64_t i = 0; i < wanted; ++i) ids.push_back(wanted == 1 ? first : i);
   }
   MILLRACE_TRY_STATUS(check_devices(ids, num_devices));
   std::vector<devices::DeviceId> found;

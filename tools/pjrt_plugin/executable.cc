@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "millrace/devices/cache/sha256.h"
+#include "millrace/devices/cpu/execution.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/stablehlo/ir/print.h"
@@ -81,6 +82,14 @@ void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape
   }
 }
 
+void report_shardings(const std::vector<std::string>& messages,
+                      CompiledProgram::Shardings& shardings) {
+  for (const std::string& message : messages) {
+    shardings.texts.push_back(message.data());
+    shardings.sizes.push_back(message.size());
+  }
+}
+
 }  // namespace
 
 CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executable,
@@ -113,6 +122,19 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
               layouts_.of_arguments);
   add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
               layouts_.of_results);
+  const auto& compiled = static_cast<const devices::cpu::CpuExecutable&>(*executable_.body());
+  if (compiled.parts() == nullptr) return;
+  report_shardings(compiled.parts()->argument_shardings, argument_shardings_);
+  report_shardings(compiled.parts()->result_shardings, result_shardings_);
+}
+
+CompiledProgram::~CompiledProgram() {
+  if (executable_.body()->devices_per_launch() == 1) return;
+  static_cast<devices::cpu::CpuExecutable&>(*executable_.body())
+      .give_up_parts(Error(ErrorCode::kAborted,
+                           executable_.name() +
+                               " was destroyed before all its devices had been called for a "
+                               "launch"));
 }
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBody& body,

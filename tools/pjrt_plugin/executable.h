@@ -29,6 +29,10 @@ class CompiledProgram {
   CompiledProgram(ClientBody& body, devices::Executable executable, ProgramFacts facts,
                   devices::CompileOptions options, std::string written_options,
                   const devices::Program& source);
+  // Launches that came as a call per device, and not by all of them, fail: no call can come.
+  ~CompiledProgram();
+  CompiledProgram(const CompiledProgram&) = delete;
+  CompiledProgram& operator=(const CompiledProgram&) = delete;
 
   ClientBody& body() const { return *body_; }
   const devices::Executable& executable() const { return executable_; }
@@ -60,6 +64,13 @@ class CompiledProgram {
     std::vector<abi::Layout*> of_arguments, of_results;
   };
   const Layouts& layouts() const { return layouts_; }
+  // For the extension Shardings: none where each device has arrays of its own.
+  struct Shardings {
+    std::vector<const char*> texts;  // messages OpSharding
+    std::vector<std::size_t> sizes;
+  };
+  const Shardings& argument_shardings() const { return argument_shardings_; }
+  const Shardings& result_shardings() const { return result_shardings_; }
 
  private:
   const Ref<ClientBody> body_;  // first: outlives the executable
@@ -74,6 +85,7 @@ class CompiledProgram {
   const devices::pjrt::NamedValues written_cost_;
   Reported reported_;
   Layouts layouts_;
+  Shardings argument_shardings_, result_shardings_;
   mutable Mutex mutex_;
   mutable std::string text_ MILLRACE_GUARDED_BY(mutex_);  // empty until it is asked for; it stays
 };

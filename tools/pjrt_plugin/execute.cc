@@ -4,7 +4,8 @@
 //  - PP-6 a launch that is refused has donated nothing and written no handle.
 //  - PP-7 a caller that is LaunchLimit::kMost launches ahead of a device waits; a thread of the
 //    client's own never does, because what it waits for may need it, nor does a launch whose
-//    arguments wait for what a caller has yet to bring.
+//    arguments wait for what a caller has yet to bring. A launch on several devices counts for the
+//    first of them; one that comes as a call per device counts for none.
 // Read next: executable.h, devices/cpu/execution.h.
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "millrace/devices/cpu/execution.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/pooled_array.h"
 #include "millrace/tools/pjrt_plugin/buffer.h"
@@ -75,8 +77,14 @@ Status check_counts(const abi::LoadedExecutable& loaded,
   if (loaded.deleted.load()) {
     return fail(ErrorCode::kFailedPrecondition, executable.name() + " was deleted before");
   }
-  if (a.num_devices != 1) {
-    return refused(executable, "is for one device, not for " + std::to_string(a.num_devices));
+  const auto devices = static_cast<std::size_t>(executable.body()->devices_per_launch());
+  const bool is_part = a.num_devices == 1 && a.execute_device != nullptr;
+  if (a.num_devices != devices && !is_part) {
+    return refused(executable, "is for " + std::to_string(devices) + " devices, not for " +
+                                   std::to_string(a.num_devices) +
+                                   (devices > 1 && a.num_devices == 1
+                                        ? "; a call for one of them names it (execute_device)"
+                                        : ""));
   }
   if (a.argument_lists == nullptr && a.num_args != 0)
     return refused(executable, "has no list of arguments");
@@ -119,9 +127,10 @@ Result<PooledArray<devices::Buffer>> read_arguments(const CompiledProgram& progr
 
 // A buffer that is donated stands nowhere else among the arguments: the program would read what it
 // has written over.
-Status check_donations(const devices::Executable& executable,
-                       const devices::LaunchArguments& call) {
-  const std::span<const devices::Buffer> arguments = call.arguments[0];
+Status check_donations(const devices::Executable& executable, const devices::LaunchArguments& call,
+                       std::span<const devices::Buffer> arguments) {
+  const std::span<const bool> donated = executable.donated_inputs();
+  if (arguments.size() < 2 || std::ranges::find(donated, true) == donated.end()) return {};
   PooledArray<std::pair<const devices::BufferBody*, std::size_t>> sorted(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) sorted[i] = {arguments[i].body().get(), i};
   std::ranges::sort(sorted);
@@ -145,7 +154,7 @@ bool waits_for_caller(std::span<abi::Buffer* const> arguments) {
   });
 }
 
-// What the caller says besides. Send and receive are no part of a program on one device.
+// What the caller says besides. Send and receive are no part of a program of this client.
 Result<PooledArray<int>> read_options(const CompiledProgram& program,
                                       const abi::ExecuteOptions* given) {
   const devices::Executable& executable = program.executable();
@@ -170,8 +179,10 @@ Result<PooledArray<int>> read_options(const CompiledProgram& program,
   return kept;
 }
 
+// The outputs of the device whose lists are at this place.
 Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device, bool late,
-                    const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a) {
+                    const devices::LaunchResult& result, abi::LoadedExecutableExecuteArgs& a,
+                    std::size_t place = 0) {
   const std::vector<int>& kinds = loaded.program->facts().result_kinds;
   const std::vector<char>& tokens = loaded.program->facts().result_is_token;
   PooledArray<std::unique_ptr<abi::Buffer>> made(kinds.size());
@@ -185,16 +196,22 @@ Status give_outputs(const abi::LoadedExecutable& loaded, abi::Device& device, bo
       made[o].reset(make_buffer(device.body, result.outputs[next++], memory, late));
     }
   }
-  if (a.device_complete_events != nullptr) a.device_complete_events[0] = make_event(result.done);
-  for (std::size_t o = 0; o < made.size(); ++o) a.output_lists[0][o] = made[o].release();
+  if (a.device_complete_events != nullptr)
+    a.device_complete_events[place] = make_event(result.done);
+  for (std::size_t o = 0; o < made.size(); ++o) a.output_lists[place][o] = made[o].release();
   return {};
 }
 
-Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecuteArgs& a) {
+abi::Buffer* const* arguments_at(const abi::LoadedExecutableExecuteArgs& a, std::size_t place) {
+  return a.num_args == 0 ? nullptr : a.argument_lists[place];
+}
+
+// On one device: all of the launch, or the call of this device in one that spans several, which
+// starts when the others have come: what it gives waits for its caller.
+Status execute_on_one(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecuteArgs& a) {
   const devices::Executable& executable = loaded.program->executable();
-  MILLRACE_TRY_STATUS(check_counts(loaded, a));
   MILLRACE_TRY(abi::Device* const device, find_device(loaded, a));
-  abi::Buffer* const* const given = a.num_args == 0 ? nullptr : a.argument_lists[0];
+  abi::Buffer* const* const given = arguments_at(a, 0);
   MILLRACE_TRY(const PooledArray<devices::Buffer> arguments,
                read_arguments(*loaded.program, given, a.num_args));
   MILLRACE_TRY(const PooledArray<int> kept, read_options(*loaded.program, a.options));
@@ -202,9 +219,12 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
   const std::span<const devices::Buffer> inputs(arguments.span());
   const devices::LaunchArguments call{
       .devices = {&id, 1}, .arguments = {&inputs, 1}, .non_donatable = kept.span()};
-  const bool donates_any =
-      std::ranges::find(executable.donated_inputs(), true) != executable.donated_inputs().end();
-  if (donates_any && a.num_args > 1) MILLRACE_TRY_STATUS(check_donations(executable, call));
+  MILLRACE_TRY_STATUS(check_donations(executable, call, inputs));
+  if (executable.body()->devices_per_launch() > 1) {
+    auto& body = static_cast<devices::cpu::CpuExecutable&>(*executable.body());
+    MILLRACE_TRY(const devices::LaunchResult part, body.launch_part(call));
+    return give_outputs(loaded, *device, true, part, a);
+  }
   ClientBody& body = device->body;
   const bool late = waits_for_caller({given, a.num_args});
   // One that is late takes no place of those that the device will end by itself.
@@ -214,6 +234,42 @@ Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecute
   MILLRACE_TRY_STATUS(executable.body()->launch(call, results));
   place.end_with(results[0].done, body);
   return give_outputs(loaded, *device, late, results[0], a);
+}
+
+// On all devices of the program. The launch stands in the line of the first of them.
+Status execute_on_all(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecuteArgs& a) {
+  const devices::Executable& executable = loaded.program->executable();
+  const std::size_t count = loaded.devices.size();
+  PooledArray<PooledArray<devices::Buffer>> arguments(count);
+  PooledArray<std::span<const devices::Buffer>> inputs(count);
+  PooledArray<devices::DeviceId> ids(count);
+  bool late = false;
+  for (std::size_t d = 0; d < count; ++d) {
+    abi::Buffer* const* const given = arguments_at(a, d);
+    MILLRACE_TRY(arguments[d], read_arguments(*loaded.program, given, a.num_args));
+    late = late || waits_for_caller({given, a.num_args});
+    inputs[d] = arguments[d].span();
+    ids[d] = loaded.devices[d]->id();
+  }
+  MILLRACE_TRY(const PooledArray<int> kept, read_options(*loaded.program, a.options));
+  const devices::LaunchArguments call{
+      .devices = ids.span(), .arguments = inputs.span(), .non_donatable = kept.span()};
+  for (const std::span<const devices::Buffer> list : inputs)
+    MILLRACE_TRY_STATUS(check_donations(executable, call, list));
+  abi::Device& first = *loaded.devices[0];
+  if (!late) first.launches.begin(!first.body.on_own_thread());
+  LaunchPlace place(late ? nullptr : &first.launches);
+  PooledArray<devices::LaunchResult> results(count);
+  MILLRACE_TRY_STATUS(executable.body()->launch(call, results.span()));
+  place.end_with(results[0].done, first.body);
+  for (std::size_t d = 0; d < count; ++d)
+    MILLRACE_TRY_STATUS(give_outputs(loaded, *loaded.devices[d], late, results[d], a, d));
+  return {};
+}
+
+Status execute(const abi::LoadedExecutable& loaded, abi::LoadedExecutableExecuteArgs& a) {
+  MILLRACE_TRY_STATUS(check_counts(loaded, a));
+  return a.num_devices == 1 ? execute_on_one(loaded, a) : execute_on_all(loaded, a);
 }
 
 }  // namespace

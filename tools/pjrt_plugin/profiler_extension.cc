@@ -165,7 +165,7 @@ const abi::ProfilerExtension& profiler_extension() {
     WholeExtension made;
     made.struct_size = sizeof(made);
     made.type = abi::kProfilerExtension;
-    made.next = const_cast<abi::LayoutsExtension*>(&layouts_extension());
+    made.next = const_cast<abi::ShardingsExtension*>(&shardings_extension());
     made.api = &api;
     return made;
   }();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
@@ -112,10 +114,13 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const KernelChoices* chosen) {
   MILLRACE_TRY(ir::Module module, read_to_run(program));
   PlanOptions how{.deterministic = options.deterministic};
+  const DeviceCounts counts{.replicas = options.replicas, .partitions = options.partitions};
+  const bool is_dynamic = stablehlo::specialise::is_needed(module) && counts.devices() == 1;
   // The stop is that of this call, not of the launches to come, which choose kernels themselves.
-  if (stablehlo::specialise::is_needed(module)) return Unplanned::create(std::move(module), how);
+  if (is_dynamic) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
   if (chosen != nullptr) how.chosen = *chosen;
+  if (counts.devices() > 1) return plan_for_devices(module, counts, how);
   return make_plan(module, how);
 }
 

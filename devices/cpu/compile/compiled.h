@@ -14,6 +14,7 @@
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/cpu/compile/device_parts.h"
 
 namespace millrace::devices::cpu {
 
@@ -69,6 +70,8 @@ class Compiled {
   virtual std::span<const Shape> outputs() const = 0;
   // Inputs that the program donates.
   virtual std::span<const int> donated() const = 0;
+  // Of a program for several devices: what is above is that of the one that runs for all of them.
+  virtual const DeviceParts* device_parts() const { return nullptr; }
   // The program for arguments of these shapes, complete ones that inputs() admits. Errors are those
   // of specialise (stablehlo/specialise); kUnimplemented for a program of static shapes.
   virtual Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> /*inputs*/) const {

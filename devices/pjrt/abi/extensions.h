@@ -13,6 +13,7 @@ namespace millrace::devices::pjrt::abi {
 inline constexpr int kProfilerExtension = 1;
 inline constexpr int kStreamExtension = 3;
 inline constexpr int kLayoutsExtension = 4;
+inline constexpr int kShardingsExtension = 19;
 inline constexpr int kAbiVersionExtension = 20;
 
 struct Layout;
@@ -37,6 +38,8 @@ MILLRACE_PJRT_ARGS(TopologyDefaultLayout, Topology* topology, BufferType type,
 MILLRACE_PJRT_ARGS(BufferLayout, Buffer* buffer, Layout* layout)
 MILLRACE_PJRT_ARGS(ExecutableLayouts, Executable* executable, std::size_t num_layouts,
     Layout** layouts)
+MILLRACE_PJRT_ARGS(ExecutableShardings, Executable* executable, std::size_t num_shardings,
+    const char* const* shardings, const std::size_t* sharding_sizes)
 
 MILLRACE_PJRT_SIZED_ARGS(ProfilerErrorDestroy, void* unused, ProfilerError* error)
 MILLRACE_PJRT_SIZED_ARGS(ProfilerErrorMessage, void* unused, const ProfilerError* error,
@@ -71,6 +74,14 @@ struct LayoutsExtension : Extension {
   Function<ExecutableLayoutsArgs> of_parameters;  // the layouts are the executable's
 };
 static_assert(sizeof(LayoutsExtension) == 80 && sizeof(LayoutSerializeArgs) == 56);
+
+// How each argument and result lies on the devices: messages OpSharding of XLA's xla_data.proto,
+// which are the executable's; none where it does not say.
+struct ShardingsExtension : Extension {
+  Function<ExecutableShardingsArgs> of_parameters;
+  Function<ExecutableShardingsArgs> of_outputs;
+};
+static_assert(sizeof(ShardingsExtension) == 40 && sizeof(ExecutableShardingsArgs) == 48);
 
 // Its errors are its own.
 struct ProfilerApi {

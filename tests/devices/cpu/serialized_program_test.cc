@@ -32,18 +32,22 @@ TEST(SerializedProgramTest, EverythingComesBack) {
       .code = code,
       .compiler = "abc",
       .deterministic = true,
-      .device = DeviceId{3},
+      .replicas = 2,
+      .devices = {DeviceId{3}, DeviceId{1}},
       .choices = {{1, 2},
                   {-1, -1}}}.to_bytes();
   const SerializedProgram read = SerializedProgram::parse(bytes).value();
   EXPECT_EQ(read.code, code);
   EXPECT_EQ(read.compiler, "abc");
   EXPECT_TRUE(read.deterministic);
-  EXPECT_EQ(read.device, DeviceId{3});
+  EXPECT_EQ(read.replicas, 2);
+  EXPECT_EQ(read.partitions, 1);
+  EXPECT_THAT(read.devices, ElementsAre(DeviceId{3}, DeviceId{1}));
   EXPECT_THAT(read.choices, ElementsAre(KernelChoice{1, 2}, KernelChoice{}));
   const std::string plain = SerializedProgram{.code = "x"}.to_bytes();
   const SerializedProgram other = SerializedProgram::parse(plain).value();
-  EXPECT_EQ(other.device, std::nullopt);
+  EXPECT_EQ(other.replicas, 1);
+  EXPECT_THAT(other.devices, IsEmpty());
   EXPECT_FALSE(other.deterministic);
   EXPECT_THAT(other.choices, IsEmpty());
 }
@@ -52,7 +56,7 @@ TEST(SerializedProgramTest, WhatIsCutOrChangedInItsHeadIsRefused) {
   const std::string whole = SerializedProgram{
       .code = "x",
       .compiler = "abc",
-      .device = DeviceId{1},
+      .devices = {DeviceId{1}},
       .choices = {{1, 2}}}.to_bytes();
   for (std::size_t length = 0; length + 1 < whole.size(); ++length)
     EXPECT_FALSE(SerializedProgram::parse(whole.substr(0, length))) << length;

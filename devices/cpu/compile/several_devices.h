@@ -1,0 +1,44 @@
+// A program for several devices as one: spread over them, then planned as any other. Read next:
+// device_parts.h, stablehlo/spread/spread.h.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "millrace/devices/cpu/compile/compiled.h"
+#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/program.h"
+
+namespace millrace::devices::cpu {
+
+struct DeviceCounts {
+  int replicas = 1;
+  int partitions = 1;
+
+  int devices() const { return replicas * partitions; }
+};
+
+// As a module says of itself (mhlo.num_replicas, mhlo.num_partitions); one of each if it says
+// nothing, or no number of devices that there could be.
+DeviceCounts device_counts(const ir::Module& module);
+
+// What runs for all devices, without collectives, and what is whose.
+struct OneProgram {
+  ir::Module module;
+  DeviceParts parts;
+};
+
+// module is verified, and read_to_run() has made its shapes static. kInvalidArgument with the place
+// for what does not fit the devices; kUnimplemented for what they cannot do, and for shapes that
+// are dynamic after all.
+Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts);
+
+// read_to_run(), then the same for a program that says that it is for several devices. Of one for
+// one device, or whose shapes a call decides, the parts are empty.
+Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes = {});
+
+Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& module,
+                                                         const DeviceCounts& counts,
+                                                         const PlanOptions& options);
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,40 @@
+// spread: a program for several devices becomes one program without collectives, which computes
+// what all of them would. All devices of a process share one memory: a collective is an operation
+// on the values of the devices in its group. What differs between devices is there once for each
+// (a clone), what is equal on some of them is computed once for these. Pure. Read next: walk.h.
+#pragma once
+
+#include <vector>
+
+#include "millrace/core/base/error.h"
+#include "millrace/devices/stablehlo/ir/module.h"
+
+namespace millrace::devices::stablehlo::spread {
+
+// Device r * partitions + p of a launch is replica r of partition p.
+struct SpreadOptions {
+  int replicas = 1;
+  int partitions = 1;
+};
+
+// Arrays are counted as a caller sees them: members of tuples in a row, tokens not at all.
+struct Spread {
+  struct Part {
+    int device = 0;    // in the launch
+    int argument = 0;  // of the program as it was
+  };
+  // @main alone, for one device: no collectives, no ids of devices, no calls. Arguments that may be
+  // overwritten keep the attributes that say so, where no two devices get the same result.
+  ir::Module module;
+  std::vector<Part> inputs;  // what array k of the arguments of module's @main is
+  // outputs[device][r]: the result of module's @main that is result r of the device. Equal numbers
+  // are one array, which devices share.
+  std::vector<std::vector<int>> outputs;
+};
+
+// A local program: each device runs @main on arguments of its own. module is verified and is not
+// changed. kInvalidArgument with line, column and op for groups that do not fit the devices;
+// kUnimplemented for what no device of a process can do: transfers to the host, infeed, outfeed.
+Result<Spread> spread(const ir::Module& module, const SpreadOptions& options);
+
+}  // namespace millrace::devices::stablehlo::spread

@@ -1,0 +1,293 @@
+#include "millrace/devices/stablehlo/spread/walk.h"
+
+#include <map>
+#include <utility>
+
+#include "millrace/devices/stablehlo/ir/message.h"
+#include "millrace/devices/stablehlo/spread/collectives.h"
+
+namespace millrace::devices::stablehlo::spread {
+namespace {
+
+using K = ir::OpKind;
+
+// A few lines can call each other to more than any memory holds; a sane program stays far below.
+constexpr std::int64_t kOpsBesides = 1'000'000;
+constexpr std::int64_t kTimesLonger = 1024;
+constexpr int kMaxDepth = 192;
+
+}  // namespace
+
+Walk::Walk(const ir::Module& from, ir::Module& into)
+    : from_(from),
+      into_(into),
+      contents_(from),
+      scope_(static_cast<std::size_t>(from.value_ids())),
+      budget_(kOpsBesides + kTimesLonger * from.op_ids()) {}
+
+std::vector<Each> Walk::operands_of(const ir::Op& op) const {
+  std::vector<Each> operands;
+  for (const ir::Value* v : op.operands()) operands.push_back(at(v));
+  return operands;
+}
+
+void Walk::set_results(const ir::Op& op, const std::vector<Each>& results) {
+  for (int i = 0; i < op.result_count(); ++i)
+    set(op.result(i), results[static_cast<std::size_t>(i)]);
+}
+
+Status Walk::for_each_key(const ir::Op& op, Frame& frame, const std::function<Key(int)>& key,
+                          const std::function<Result<Values>(int)>& make) {
+  const auto clones = static_cast<std::size_t>(frame.places.size());
+  std::vector<Values> results(static_cast<std::size_t>(op.result_count()), Values(clones, nullptr));
+  std::map<Key, Values> made;
+  for (const int m : frame.members) {
+    Values& values = made[key(m)];
+    if (values.empty()) {
+      MILLRACE_TRY(values, make(m));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      results[i][static_cast<std::size_t>(m)] = values[i];
+  }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    set(op.result(static_cast<int>(i)), Each(std::move(results[i]), frame.members));
+  return {};
+}
+
+Walk::Key Walk::inputs_of(const ir::Op& op, int member) {
+  Key key;
+  for (const ir::Value* v : op.operands()) key.push_back(at(v)[member]);
+  for (const ir::Value* v : contents_.captures(op)) key.push_back(at(v)[member]);
+  return key;
+}
+
+Result<std::vector<Each>> Walk::block(const ir::Block& from, Frame& frame) {
+  if (depth_ >= kMaxDepth)
+    return ir::invalid(*from.terminator(), "calls and regions nested too deeply");
+  ++depth_;
+  Status done;
+  for (const ir::Op& o : from) {
+    if (&o != from.terminator() && done) done = op(o, frame);
+  }
+  --depth_;
+  if (!done) return std::unexpected(done.error());
+  return operands_of(*from.terminator());
+}
+
+Status Walk::op(const ir::Op& o, Frame& frame) {
+  if (--budget_ < 0) {
+    return fail(ErrorCode::kResourceExhausted,
+                ir::message(o.where(), ": with its calls in their places, for each of ",
+                            frame.places.size(), " devices, the program has too many operations"));
+  }
+  switch (o.kind()) {
+    case K::kCall:
+    case K::kComposite:
+      return call(o, frame);
+    case K::kPartitionId:
+    case K::kReplicaId:
+      return ids(o, frame);
+    case K::kAllGather:
+    case K::kAllReduce:
+    case K::kAllToAll:
+    case K::kCollectiveBroadcast:
+    case K::kCollectivePermute:
+    case K::kCollectiveReduce:
+    case K::kCrossReplicaSum:
+    case K::kReduceScatter:
+      return collective(o, frame);
+    case K::kAsyncStart:
+      return async_start(o, frame);
+    case K::kAsyncDone:
+      return async_done(o, frame);
+    case K::kInfeed:
+    case K::kOutfeed:
+    case K::kSend:
+    case K::kRecv:
+      return ir::unimplemented(o,
+                               "the CPU device has no transfers with the host or with other "
+                               "devices while a program runs");
+    case K::kCustomCall:
+      if (o.callee() == "ragged_all_to_all") return collective(o, frame);
+      break;
+    default:
+      break;
+  }
+  if ((contents_.of(o) & kCollectives) == 0 || frame.members.size() == 1) return plain(o, frame);
+  switch (o.kind()) {
+    case K::kIf:
+    case K::kCase:
+      return branch(o, frame);
+    case K::kWhile:
+      return loop(o, frame);
+    default:
+      return ir::unimplemented(o,
+                               "its body has collectives, which only if, case, while and calls "
+                               "may have");
+  }
+}
+
+ir::Op* Walk::create(const ir::Op& like, std::span<ir::Value* const> operands,
+                     std::span<const ir::Type> types, int regions) {
+  --budget_;
+  return into_.create_op({.kind = like.kind(),
+                          .name = like.kind() == K::kOther ? like.name() : std::string_view(),
+                          .location = like.location(),
+                          .operands = operands,
+                          .result_types = types,
+                          .attributes = like.attributes(),
+                          .regions = regions});
+}
+
+Status Walk::plain(const ir::Op& op, Frame& frame) {
+  const unsigned held = contents_.of(op);
+  const auto key = [&](int member) {
+    Key inputs = inputs_of(op, member);
+    if (frame.is_masked && (held & (kEffects | kLoops)) != 0) inputs.push_back(frame.mask[member]);
+    if ((held & (kEffects | kIds)) != 0)
+      inputs.push_back(&frame.places.devices[static_cast<std::size_t>(member)]);
+    return inputs;
+  };
+  return for_each_key(op, frame, key, [&](int member) -> Result<Values> {
+    if (frame.is_masked && (held & (kEffects | kLoops)) != 0) return guarded(op, member, frame);
+    MILLRACE_TRY(const ir::Op* made, copied(op, member, frame, frame.to));
+    Values results;
+    for (int i = 0; i < made->result_count(); ++i) results.push_back(made->result(i));
+    return results;
+  });
+}
+
+Result<ir::Op*> Walk::copied(const ir::Op& op, int member, const Frame& frame, ir::Block& to) {
+  Values operands;
+  for (const ir::Value* v : op.operands()) operands.push_back(at(v)[member]);
+  ir::Op* made =
+      create(op, operands, ir::types_of(op.results()), static_cast<int>(op.regions().size()));
+  for (std::size_t r = 0; r < op.regions().size(); ++r)
+    MILLRACE_TRY_STATUS(copy_region(op.regions()[r], made->regions()[r], member, frame));
+  to.append(made);
+  return made;
+}
+
+Status Walk::copy_region(const ir::Region& from, ir::Region& to, int member, const Frame& frame) {
+  std::vector<ir::Block*> blocks;
+  for (const ir::Block* written : from.blocks()) {
+    ir::Block* made = into_.create_block(ir::types_of(written->arguments()));
+    for (int i = 0; i < written->argument_count(); ++i)
+      set(written->argument(i), Each(made->argument(i)));
+    Frame inner{*made, frame.places, {member}};
+    MILLRACE_TRY(const std::vector<Each> returned, block(*written, inner));
+    Values values;
+    for (const Each& each : returned) values.push_back(each[member]);
+    ir::Op* end = create(*written->terminator(), values, {}, 0);
+    made->append(end);
+    blocks.push_back(made);
+  }
+  into_.set_blocks(to, blocks);
+  return {};
+}
+
+Result<Walk::Values> Walk::guarded(const ir::Op& op, int member, Frame& frame) {
+  Maker make(into_, frame.to, op);
+  const std::vector<ir::Type> types = ir::types_of(op.results());
+  ir::Value* const predicate[] = {frame.mask[member]};
+  ir::Op* guard = into_.create_op({.kind = K::kIf,
+                                   .location = op.location(),
+                                   .operands = predicate,
+                                   .result_types = types,
+                                   .regions = 2});
+  for (int r = 0; r < 2; ++r) {
+    ir::Block* body = into_.create_block({});
+    Values values;
+    if (r == 0) {
+      MILLRACE_TRY(const ir::Op* made, copied(op, member, frame, *body));
+      for (int i = 0; i < made->result_count(); ++i) values.push_back(made->result(i));
+    } else {
+      Maker otherwise(into_, *body, op);
+      for (const ir::Type type : types) values.push_back(otherwise.zeros(type));
+    }
+    make.finish(*body, values);
+    ir::Block* const blocks[] = {body};
+    into_.set_blocks(guard->region(r), blocks);
+  }
+  frame.to.append(guard);
+  Values results;
+  for (int i = 0; i < guard->result_count(); ++i) results.push_back(guard->result(i));
+  return results;
+}
+
+Status Walk::ids(const ir::Op& op, Frame& frame) {
+  const auto id = [&](int member) {
+    return op.kind() == K::kPartitionId ? frame.places.partition(member)
+                                        : frame.places.replica(member);
+  };
+  Maker make(into_, frame.to, op);
+  return for_each_key(
+      op, frame,
+      [&](int member) { return Key{&frame.places.devices[static_cast<std::size_t>(member)]}; },
+      [&](int member) -> Result<Values> { return Values{make.number(DType::kU32, id(member))}; });
+}
+
+// One channel joins operations of one sort: among devices, or with the host.
+Status Walk::check_channel(const ir::Op& op) {
+  const auto* channel = op.attr<ir::ChannelHandleAttr>("channel_handle");
+  if (channel == nullptr || channel->handle <= 0) return {};
+  const ir::Op* first = channels_.try_emplace(channel->handle, &op).first->second;
+  const auto* before = first->attr<ir::ChannelHandleAttr>("channel_handle");
+  if (before->type == channel->type) return {};
+  return ir::invalid(op, "channel ", channel->handle, " has type ", channel->type, ", but ",
+                     first->where(), " uses it with type ", before->type);
+}
+
+Status Walk::collective(const ir::Op& op, Frame& frame) {
+  MILLRACE_TRY_STATUS(check_channel(op));
+  const std::vector<Each> operands = operands_of(op);
+  Maker make(into_, frame.to, op);
+  const int member = frame.first();
+  const auto copy = [&](const ir::Region& from, ir::Region& to) {
+    return copy_region(from, to, member, frame);
+  };
+  const auto outside = [&](const ir::Value* v) { return at(v)[member]; };
+  MILLRACE_TRY(const std::vector<Each> results,
+               Collective(op, operands, make, frame.places, frame.members, copy, outside).run());
+  set_results(op, results);
+  return {};
+}
+
+Status Walk::call(const ir::Op& op, Frame& frame) {
+  const ir::Function* callee = called(from_, op);
+  if (callee == nullptr) return ir::invalid(op, "there is no body for what it calls");
+  const ir::Block& body = callee->body().block();
+  for (int i = 0; i < op.operand_count(); ++i) {
+    set(body.argument(i), at(op.operand(i)));
+    if (const auto future = futures_.find(op.operand(i)); future != futures_.end())
+      futures_[body.argument(i)] = future->second;
+  }
+  MILLRACE_TRY(const std::vector<Each> results, block(body, frame));
+  set_results(op, results);
+  for (int i = 0; i < op.result_count(); ++i) {
+    const auto future = futures_.find(body.terminator()->operand(i));
+    if (future != futures_.end()) futures_[op.result(i)] = future->second;
+  }
+  return {};
+}
+
+// What it begins is done at once; async_done gives the results.
+Status Walk::async_start(const ir::Op& op, Frame& frame) {
+  const ir::Block& body = op.region().block();
+  for (int i = 0; i < op.operand_count(); ++i) set(body.argument(i), at(op.operand(i)));
+  MILLRACE_TRY(futures_[op.result()], block(body, frame));
+  return {};
+}
+
+Status Walk::async_done(const ir::Op& op, Frame& /*frame*/) {
+  const auto future = futures_.find(op.operand(0));
+  if (future == futures_.end()) {
+    return ir::unimplemented(op,
+                             "what async_start gives may pass through calls only, in a "
+                             "program for several devices");
+  }
+  set_results(op, future->second);
+  return {};
+}
+
+}  // namespace millrace::devices::stablehlo::spread
