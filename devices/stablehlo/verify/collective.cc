@@ -6,6 +6,8 @@
 
 #include "millrace/devices/stablehlo/verify/rules.h"
 
+#include "millrace/devices/stablehlo/sharding/manual.h"
+
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
@@ -210,14 +212,23 @@ bool check_async_done(Check& c) {
          same_list(c, c.result_types(), c.operand(0).members(), "result");
 }
 
-// On one device the part is the whole.
+// The body has parts of the operands and results, by the manual axes. Without attributes, as on one
+// device, the part is the whole.
 bool check_manual_computation(Check& c) {
   if (!c.regions(1)) return false;
   const ir::Region& body = c.op.region();
   if (body.blocks().size() != 1 || body.block().empty() ||
       body.block().terminator()->name() != "sdy.return")
     return c.fail("its body is not one block that ends in sdy.return");
-  return c.region_types(0, c.operand_types(), c.result_types());
+  std::vector<ir::Type> in = c.operand_types(), out = c.result_types();
+  if (!c.op.attr("manual_axes")) return c.region_types(0, in, out);
+  const auto meshes = sharding::Meshes::of(c.module);
+  if (!meshes) return c.fail(meshes.error().message());
+  const auto manual = sharding::read_manual(c.op, *meshes);
+  if (!manual) return c.passes_on(manual.error());
+  in = sharding::local_types(c.module, in, manual->in, manual->axes);
+  out = sharding::local_types(c.module, out, manual->out, manual->axes);
+  return c.region_types(0, in, out);
 }
 
 }  // namespace millrace::devices::stablehlo::verify
