@@ -90,6 +90,15 @@ bool replica_groups(Check& c, Groups kind) {
   return true;
 }
 
+// Whether a whole is some times the part in each dimension.
+bool divides(ir::Type part, ir::Type whole) {
+  if (part.element() != whole.element() || part.rank() != whole.rank()) return false;
+  return all(part.rank(), [&](int d) {
+    const std::int64_t less = part.dim(d), more = whole.dim(d);
+    return agree(less, more) || (less > 0 && more % less == 0);
+  });
+}
+
 }  // namespace
 
 bool check_all_gather(Check& c) {
@@ -210,14 +219,29 @@ bool check_async_done(Check& c) {
          same_list(c, c.result_types(), c.operand(0).members(), "result");
 }
 
-// On one device the part is the whole.
+// The body is for parts of the arrays around it; which parts, its shardings say, which are not seen
+// through here.
 bool check_manual_computation(Check& c) {
   if (!c.regions(1)) return false;
   const ir::Region& body = c.op.region();
   if (body.blocks().size() != 1 || body.block().empty() ||
       body.block().terminator()->name() != "sdy.return")
     return c.fail("its body is not one block that ends in sdy.return");
-  return c.region_types(0, c.operand_types(), c.result_types());
+  const std::vector<ir::Type> any(c.op.operands().size()), given(c.op.results().size());
+  const auto is_part = [&](ir::Type part, ir::Type whole, const std::string& what) {
+    return part == whole || (part.is_tensor() && whole.is_tensor() && divides(part, whole)) ||
+           c.fail(what, " is ", part, ", expected a part of ", whole);
+  };
+  return c.region_types(0, any, given) &&
+         all(c.op.operand_count(),
+             [&](int i) {
+               return is_part(body.block().argument(i)->type(), c.operand(i),
+                              ir::message("argument ", i, " of its body"));
+             }) &&
+         all(c.op.result_count(), [&](int i) {
+           return is_part(body.block().terminator()->operand(i)->type(), c.result(i),
+                          ir::message("value ", i, " that its body returns"));
+         });
 }
 
 }  // namespace millrace::devices::stablehlo::verify
