@@ -1,11 +1,13 @@
 // libFuzzer target: whatever the bytes, a module that reads and verifies is spread over several
 // devices, as a local program and as a global one, or refused; what spread gives has verified, and
 // is not planned here. A good corpus is tests/devices/cpu/sharding/*.mlir.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "millrace/devices/stablehlo/propagate/propagate.h"
 #include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/devices/stablehlo/sharding/read_sharding.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/spread/spread.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
@@ -17,6 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)spread::spread(*module, {.replicas = 2, .partitions = 2});
   if (module->find("main") == nullptr || specialise::is_needed(*module)) return 0;
   const auto lie = propagate::shardings_of_main(*module, {.arguments = {true}, .results = {true}});
-  if (lie) (void)spread::spread_global(*module, 4, {lie->arguments, lie->results});
+  const auto meshes = sharding::Meshes::of(*module);
+  if (!lie || !meshes) return 0;
+  std::int64_t devices = 1;
+  for (const auto& [name, mesh] : meshes->all())
+    devices = std::max(devices, std::min<std::int64_t>(mesh->devices(), 16));
+  (void)spread::spread_global(*module, static_cast<int>(devices), {lie->arguments, lie->results});
   return 0;
 }
