@@ -17,8 +17,8 @@ using ir::OpKind;
 using ir::Value;
 using sharding::Sharding;
 
-// Programs whose calls stand for more than this are not followed into further calls.
-constexpr std::size_t kMaxNodes = std::size_t{1} << 20;
+// Programs whose calls and copies stand for more operations than this are not followed further.
+constexpr int kMaxOps = 1 << 20;
 constexpr int kMaxCalls = 100;  // inside each other
 
 // Thread-safety: confined.
@@ -231,7 +231,7 @@ class GraphBuilder {
   // The instance that a use of a value sees.
   Result<int> use(Scope& scope, const Value* value) {
     if (value->def() != nullptr && scope.copied.contains(value->def()) &&
-        value->type().rank() != 0 && graph_.nodes_.size() < kMaxNodes) {
+        value->type().rank() != 0 && ops_ < kMaxOps) {
       std::unordered_map<const Value*, int> copies;
       MILLRACE_TRY(const int made, copy(scope, value, copies));
       ++instance(made).uses;
@@ -264,6 +264,7 @@ class GraphBuilder {
   // The operation as a node, its results among `to`; what it takes is copied there too if it is
   // copied itself.
   Status add_op(Scope& scope, const Op& op, std::unordered_map<const Value*, int>& to) {
+    ++ops_;
     std::vector<int> operands, used;
     for (const Value* v : op.operands()) {
       MILLRACE_TRY(const int number, &to == &scope.values ? use(scope, v) : copy(scope, v, to));
@@ -340,6 +341,7 @@ class GraphBuilder {
   }
 
   Status visit(Scope& scope, const Op& op) {
+    ++ops_;
     if (is_constant(scope, op)) {
       scope.constants.insert(&op);
       scope.copied.insert(&op);
@@ -451,8 +453,7 @@ class GraphBuilder {
     MILLRACE_TRY(const auto operands, use_all(scope, op.operands()));
     const ir::Function* callee = module_.find(op.callee());
     const bool follow = callee != nullptr && !callee->is_declaration() && scope.depth < kMaxCalls &&
-                        graph_.nodes_.size() < kMaxNodes &&
-                        callee->inputs().size() == operands.size();
+                        ops_ < kMaxOps && callee->inputs().size() == operands.size();
     if (!follow) return give_results(scope, op, {});
     Scope inner;
     inner.depth = scope.depth + 1;
@@ -555,6 +556,7 @@ class GraphBuilder {
   const ir::Module& module_;
   const sharding::Meshes meshes_;
   Graph graph_;
+  int ops_ = 0;  // that were looked at
   std::vector<Instance> instances_;
   std::vector<std::vector<int>> used_;  // by node: instances of its operands that are no scalars
   std::unordered_map<const Value*, std::vector<Constraint>> constraints_;

@@ -2,7 +2,8 @@
 """Writes programs.mlir: programs on 8 devices, and where XLA lays their arguments and results.
 
 usage: .venv-peers/bin/python tests/devices/stablehlo/propagate/make_programs.py [SEED COUNT > FILE]
-With arguments: as many random programs, to stdout. Each program stands behind a line "// NAME" and is followed by
+Those of written.mlir, which are written by hand, and those of JAX functions. With arguments: as many random programs,
+to stdout. Each program stands behind a line "// NAME" and is followed by
 "//> arguments" and "//> results" with the bytes of OpSharding in hex, "-" for none (replicated), as the executable
 of JAX's own backend tells them.
 """
@@ -19,7 +20,11 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax._src import compiler
+from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+from jaxlib.mlir import ir
 
 FOLDER = pathlib.Path(__file__).parent
 MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
@@ -238,13 +243,29 @@ def hex_of(sharding):
     return message.SerializeToString().hex() or "-"
 
 
-def text_of(name, f, arguments):
-    lowered = jax.jit(f).lower(*[a.struct for a in arguments])
-    executable = lowered.compile().runtime_executable()
+def record(name, program, executable):
     told = [" ".join(hex_of(s) for s in shardings or []) for shardings in (executable.get_parameter_shardings(), executable.get_output_shardings())]
-    program = re.sub(r" loc\(.*?\)|jax.result_info = \"[^\"]*\",? ?|^#loc.*\n", "", lowered.as_text(), flags=re.M)
+    program = re.sub(r" loc\(.*?\)|jax.result_info = \"[^\"]*\",? ?|^#loc.*\n", "", program, flags=re.M)
     program = re.sub(r"(tensor<[^>]*>) \{\}", r"\1", program)
     return f"// {name}\n{program.strip()}\n//> {told[0]}\n//> {told[1]}\n"
+
+
+def text_of(name, f, arguments):
+    lowered = jax.jit(f).lower(*[a.struct for a in arguments])
+    return record(name, lowered.as_text(), lowered.compile().runtime_executable())
+
+
+def written():
+    """The programs of written.mlir: all that they leave open may be chosen."""
+    options = compiler.get_compile_options(num_replicas=1, num_partitions=8, device_assignment=[list(range(8))])
+    choose = options.executable_build_options
+    choose.use_spmd_partitioning = choose.use_shardy_partitioner = True
+    choose.allow_spmd_sharding_propagation_to_parameters = choose.allow_spmd_sharding_propagation_to_output = [True]
+    for part in (FOLDER / "written.mlir").read_text().split("// ")[1:]:
+        name, program = part.split("\n", 1)
+        with mlir.make_ir_context():
+            module = ir.Module.parse(program)
+            yield record(name, program, jax.devices()[0].client.compile_and_load(module, xla_client.DeviceList(tuple(jax.devices())), options))
 
 
 def main():
@@ -258,7 +279,7 @@ def main():
             except Exception as error:
                 print(f"// seed {seed}: {str(error).splitlines()[0]}", file=sys.stderr)
         return
-    (FOLDER / "programs.mlir").write_text("\n".join(text_of(*program) for program in programs()))
+    (FOLDER / "programs.mlir").write_text("\n".join([*written(), *(text_of(*program) for program in programs())]))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ TEST(ReadSharding, WhatIsReadPrintsAsShardyPrintsIt) {
   }
 }
 
+// SH-2
 TEST(ReadSharding, SpellingsOfOneShardingAreEqual) {
   const auto read = [](const char* text) { return *read_sharding(text, meshes()); };
   const Sharding one = read(R"(#sdy.sharding<@mesh, [{"a"}, {?}], unreduced={"b"}>)");
