@@ -131,7 +131,8 @@ class GraphBuilder {
   Status find_constraints(const ir::Region& region) {
     for (const ir::Block* block : region.blocks()) {
       for (const Op& op : *block) {
-        if (op.name() == "sdy.sharding_constraint" && op.operand_count() == 1) {
+        if (op.name() == "sdy.sharding_constraint" && op.operand_count() == 1 &&
+            op.result_count() == 1) {
           auto read = sharding::read_sharding(op.attr("sharding"), meshes_);
           if (!read) return ir::invalid(op, read.error().message());
           constraints_[op.operand(0)].push_back({&op, without_ones(*std::move(read))});
@@ -276,7 +277,9 @@ class GraphBuilder {
       results.push_back(make_tensor(v.type()));
       to[&v] = make_instance(results.back());
     }
-    if (op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard") {
+    if (is_constraint(op)) {
+      if (op.operand_count() != 1 || op.result_count() != 1)
+        return ir::invalid(op, "it takes one value and gives one");
       const Status given = give(results[0], op.attr("sharding"), op.where());
       if (!given) return given;
     } else if (op.attr("sdy.sharding")) {
@@ -297,14 +300,19 @@ class GraphBuilder {
     return {};
   }
 
+  static bool is_identity(const Op& op) {
+    return is_constraint(op) || op.name() == "sdy.propagation_barrier" ||
+           op.name() == "builtin.unrealized_conversion_cast";
+  }
+  static bool is_constraint(const Op& op) {
+    return op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard";
+  }
+
   static Result<std::optional<Rule>> rule_for(const Op& op) {
-    if (op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard" ||
-        op.name() == "sdy.propagation_barrier" ||
-        op.name() == "builtin.unrealized_conversion_cast") {
-      if (!is_cut(op.result()->type())) return std::nullopt;
-      return identity_rule(op.result()->type(), 1, 1);
-    }
-    return rule_of(op);
+    if (!is_identity(op)) return rule_of(op);
+    const bool single = op.operand_count() == 1 && op.result_count() == 1;
+    if (!single || !is_cut(op.result()->type())) return std::nullopt;
+    return identity_rule(op.result()->type(), 1, 1);
   }
 
   static NodeKind kind_of(const Op& op) {
