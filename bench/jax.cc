@@ -1,6 +1,7 @@
 // jax.*: what stock JAX takes from Python on the CPU device as a plugin, beside JAX on its own CPU
 // backend. The same script (peers_jax.py) is both sides, each a process of its own; it says how the
-// threads of both are limited. What a side computes is compared before it is measured.
+// threads of both are limited. What a side computes is compared before it is measured. Also
+// program.*: programs for several devices, by which both sides reduce.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,41 +13,53 @@ namespace millrace::bench {
 namespace {
 
 struct What {
-  const char* name;  // of the figure, without the family
+  const char* name;  // of the figure
   const char* unit;
   double limit;
   const char* ask;      // what the script is asked for
   const char* program;  // whose result is compared
   int threads;          // 0: as many as there are cores
+  int devices = 1;
 };
 
 // A loss after two steps from the same tensors. Convolutions of both add in their own order.
 constexpr double kTolerance = 2e-3;
 
 constexpr double kStep = 1.05, kFirst = 0.2;
-constexpr What kWhat[] = {{"dispatch", "us", 1, "dispatch", "calls", 0},
-                          {"chain", "us", 1, "chain", "calls", 0},
-                          {"put_4B", "us", 1, "put_4B", "calls", 0},
-                          {"put_64MiB", "ms", 1, "put_64MiB", "calls", 0},
-                          {"fetch_4B", "us", 1, "fetch_4B", "calls", 0},
-                          {"fetch_64MiB", "us", 1, "fetch_64MiB", "calls", 0},
-                          {"mnist_1", "ms", kStep, "step", "mnist", 1},
-                          {"mnist_2", "ms", kStep, "step", "mnist", 2},
-                          {"mnist_first", "ms", kFirst, "first", "mnist", 2},
-                          {"resnet18_1", "ms", kStep, "step", "resnet18", 1},
-                          {"resnet18_2", "ms", kStep, "step", "resnet18", 2},
-                          {"resnet18_first", "ms", kFirst, "first", "resnet18", 2},
-                          {"transformer_1", "ms", kStep, "step", "transformer", 1},
-                          {"transformer_2", "ms", kStep, "step", "transformer", 2},
-                          {"transformer_first", "ms", kFirst, "first", "transformer", 2}};
+constexpr What kWhat[] = {
+    {"jax.dispatch", "us", 1, "dispatch", "calls", 0},
+    {"jax.chain", "us", 1, "chain", "calls", 0},
+    {"jax.put_4B", "us", 1, "put_4B", "calls", 0},
+    {"jax.put_64MiB", "ms", 1, "put_64MiB", "calls", 0},
+    {"jax.fetch_4B", "us", 1, "fetch_4B", "calls", 0},
+    {"jax.fetch_64MiB", "us", 1, "fetch_64MiB", "calls", 0},
+    {"jax.mnist_1", "ms", kStep, "step", "mnist", 1},
+    {"jax.mnist_2", "ms", kStep, "step", "mnist", 2},
+    {"jax.mnist_first", "ms", kFirst, "first", "mnist", 2},
+    {"jax.resnet18_1", "ms", kStep, "step", "resnet18", 1},
+    {"jax.resnet18_2", "ms", kStep, "step", "resnet18", 2},
+    {"jax.resnet18_first", "ms", kFirst, "first", "resnet18", 2},
+    {"jax.transformer_1", "ms", kStep, "step", "transformer", 1},
+    {"jax.transformer_2", "ms", kStep, "step", "transformer", 2},
+    {"jax.transformer_first", "ms", kFirst, "first", "transformer", 2},
+    {"jax.sharded_transformer", "ms", 1, "step", "sharded_transformer", 2, 2},
+    {"jax.pmap_dispatch", "us", 1, "pmap_dispatch", "several", 0, 8},
+    {"program.all_reduce_4B", "us", 1, "all_reduce_4B", "several", 0, 2},
+    {"program.all_reduce_64MiB", "ms", 1, "all_reduce_64MiB", "several", 0, 2}};
 
 class Script {
  public:
   Script(std::string python, std::string plugin)
       : python_(std::move(python)), plugin_(std::move(plugin)) {}
-  std::vector<std::string> command(bool ours, const std::string& program, int threads = 0) const {
-    std::vector<std::string> words = {python_, source_folder() + "/bench/peers_jax.py", program,
-                                      "--threads", std::to_string(threads)};
+  std::vector<std::string> command(bool ours, const std::string& program, int threads = 0,
+                                   int devices = 1) const {
+    std::vector<std::string> words = {python_,
+                                      source_folder() + "/bench/peers_jax.py",
+                                      program,
+                                      "--threads",
+                                      std::to_string(threads),
+                                      "--devices",
+                                      std::to_string(devices)};
     if (ours) words.insert(words.end(), {"--plugin", plugin_});
     return words;
   }
@@ -58,8 +71,8 @@ class Script {
 // Both sides of a program.
 struct Sides {
   Sides(const Script& script, const What& what)
-      : ours(script.command(true, what.program, what.threads)),
-        peer(script.command(false, what.program, what.threads)) {}
+      : ours(script.command(true, what.program, what.threads, what.devices)),
+        peer(script.command(false, what.program, what.threads, what.devices)) {}
   void compare(const std::string& figure) {
     const double mine = ours.ask("result"), other = peer.ask("result");
     if (!agree(mine, other, kTolerance)) {
@@ -91,13 +104,14 @@ void measure(Session& session) {
   std::unique_ptr<Sides> sides;
   const What* of = nullptr;  // whose sides they are
   for (const What& what : kWhat) {
-    const std::string name = std::string("jax.") + what.name;
+    const std::string name = what.name;
     if (!session.wants(name)) continue;
     if (!is_there) {
       session.skip(name, missing());
       continue;
     }
-    if (of == nullptr || std::string(of->program) != what.program || of->threads != what.threads) {
+    if (of == nullptr || std::string(of->program) != what.program || of->threads != what.threads ||
+        of->devices != what.devices) {
       sides.reset();  // they leave their cores to the next
       sides = std::make_unique<Sides>(script, what);
       of = &what;

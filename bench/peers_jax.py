@@ -5,7 +5,9 @@
 
 Answers each line on stdin with a number on stdout. Of `calls`: dispatch, chain (a step), put_4B, fetch_4B and
 fetch_64MiB in microseconds, put_64MiB in milliseconds. Of mnist, resnet18 and transformer: step, and first, which is
-a call after all caches were cleared (tracing, compiling, one step), in milliseconds. result: what both sides must agree on.
+a call after all caches were cleared (tracing, compiling, one step), in milliseconds. Of `several`, on as many devices as
+--devices says: pmap_dispatch and all_reduce_4B in microseconds, all_reduce_64MiB in milliseconds (so many bytes on each). Of
+sharded_transformer: step, of a batch that is shared out over the devices. result: what both sides must agree on.
 p99: of the answer before, 0 where there is none. `start` answers nothing: it imports JAX, asks for its devices, and ends.
 
 --threads N binds the process to N cores before JAX is imported: JAX's own backend makes as many threads as the process
@@ -28,7 +30,7 @@ from timed_calls import CALLS, CHAIN, CHAINS, LARGE, LARGE_CALLS, Calls
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "models"))
 
 RESULT_STEPS = 2
-STEPS = {"mnist": 20, "resnet18": 2, "transformer": 2}  # of an answer
+STEPS = {"mnist": 20, "resnet18": 2, "transformer": 2, "sharded_transformer": 2}  # of an answer
 Answers = dict[str, Callable[[], float]]
 
 
@@ -71,6 +73,34 @@ def answers_of_calls(times: Calls) -> Answers:
     }
 
 
+def answers_of_several(times: Calls) -> Answers:
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    devices = jax.device_count()
+    mesh = Mesh(np.array(jax.devices()), ("i",))
+    parts = PartitionSpec("i")
+    increment = jax.pmap(lambda x: x + 1)
+    x = increment(np.arange(devices, dtype=np.float32))
+    add = jax.jit(
+        jax.shard_map(lambda a: jax.lax.psum(a, "i"), mesh=mesh, in_specs=parts, out_specs=PartitionSpec())
+    )
+
+    def arrays(elements: int) -> jax.Array:
+        host = np.arange(devices * elements, dtype=np.float32).reshape(devices, elements)
+        return jax.block_until_ready(jax.device_put(host, NamedSharding(mesh, parts)))
+
+    one, large = arrays(1), arrays(LARGE)
+    sums = [float(jnp.sum(add(one))), float(add(large)[0, -1])]
+    return {
+        "pmap_dispatch": lambda: times.median_us(lambda: increment(x).block_until_ready()),
+        "all_reduce_4B": lambda: times.median_us(lambda: add(one).block_until_ready()),
+        "all_reduce_64MiB": lambda: times.median_us(lambda: add(large).block_until_ready(), LARGE_CALLS) / 1e3,
+        "result": lambda: float(np.asarray(increment(x)).sum()) + sum(sums),
+    }
+
+
 def network_of(model: str) -> tuple[ModuleType, Callable[..., tuple], list[np.ndarray]]:
     """The module, its step (tensors and batch to loss and tensors), and a batch."""
     if model == "mnist":
@@ -95,7 +125,14 @@ def answers_of_steps(model: str, times: Calls) -> Answers:
     initial = jax.tree.map(np.asarray, jax.jit(network.init)(jnp.uint32(1)))
     donated = tuple(range(len(initial)))
     steps = jax.jit(function, donate_argnums=donated)
-    tensors = jax.device_put(initial)
+    if model == "sharded_transformer":
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+        mesh = Mesh(np.array(jax.devices()), ("batch",))
+        tensors = jax.device_put(initial, NamedSharding(mesh, PartitionSpec()))
+        batch = jax.device_put(batch, NamedSharding(mesh, PartitionSpec("batch")))
+    else:
+        tensors = jax.device_put(initial)
     loss = jnp.zeros(())
 
     def step() -> None:
@@ -124,8 +161,9 @@ def answers_of_steps(model: str, times: Calls) -> Answers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("program", choices=["calls", "start", *STEPS])
+    parser.add_argument("program", choices=["calls", "several", "start", *STEPS])
     parser.add_argument("--plugin", help="of Millrace; left out: JAX's own CPU backend")
+    parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0, help="0: as many as there are cores")
     args = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
@@ -133,6 +171,7 @@ def main() -> None:
         cores = cores[: args.threads]
         os.sched_setaffinity(0, cores)
     os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["JAX_NUM_CPU_DEVICES"] = str(args.devices)
     for name in ("PJRT_NAMES_AND_LIBRARY_PATHS", "JAX_PJRT_CLIENT_CREATE_OPTIONS", "XLA_FLAGS"):
         os.environ.pop(name, None)
     if args.plugin:
@@ -145,7 +184,9 @@ def main() -> None:
     if args.program == "start":
         return
     times = Calls()
-    made = answers_of_calls(times) if args.program == "calls" else answers_of_steps(args.program, times)
+    of_calls = {"calls": answers_of_calls, "several": answers_of_several}
+    make = of_calls.get(args.program, lambda times: answers_of_steps(args.program, times))
+    made = make(times)
     answers = made | {"p99": lambda: times.p99}
     for line in sys.stdin:
         print(answers[line.strip()](), flush=True)

@@ -37,7 +37,7 @@ class SeveralDevicesTest : public PluginTest {
     must(on);
     abi::DeviceGetDescriptionArgs description{{}, on.device};
     must(description);
-    abi::DeviceDescriptionIdArgs id{{}, description.device_description};
+    abi::DeviceDescriptionIdArgs id{{}, description.description};
     must(id);
     return static_cast<std::size_t>(id.id);
   }

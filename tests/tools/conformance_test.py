@@ -29,6 +29,8 @@ for line in sys.stdin:
     if 'slow' in path:
         time.sleep(1000)
     answer = {'file': path, 'status': 'failed' if 'wrong' in path else 'passed'}
+    if 'outfeed' in path:
+        answer |= {'status': 'absent', 'error': 'there is none'}
     if 'wrong' in path:
         answer |= {'op': 'stablehlo.add', 'error': 'element [1]: got 2, expected 3'}
     print(json.dumps(answer), flush=True)
@@ -90,6 +92,23 @@ class ConformanceTest(unittest.TestCase):
         result = self.result(paths)
         self.assertEqual((result['failed'], result['skipped']), (0, 1))
         self.assertEqual(len(result['disabled']['failures']), 1)
+
+    def test_the_parts_of_a_file_are_programs_of_their_own(self):
+        path = self.program('add.mlir', '// RUN: it\n\n// -----\n\n// -----\n')
+        parts = conformance.programs_in([path])
+        self.assertEqual(parts, [f'{path}#{i}' for i in range(3)])
+        result = self.result(parts)
+        self.assertEqual(result['families'], {'add': {'passed': 3, 'failed': 0}})
+
+    def test_what_is_not_there_is_told_apart_and_is_no_failure(self):
+        result = self.result([self.program('outfeed.mlir'), self.program('add.mlir')])
+        self.assertEqual((result['passed'], result['failed']), (1, 0))
+        self.assertEqual([one['file'] for one in result['absent']], ['outfeed.mlir'])
+
+    def test_a_file_that_wants_other_tools_is_told_apart(self):
+        path = self.program('probe_wrong.mlir', '// RUN: translate --probe-output-dir=x %s')
+        result = self.result([path])
+        self.assertEqual((result['failed'], result['skipped']), (0, 1))
 
     def test_the_index_beside_the_programs_names_family_and_state(self):
         path = self.program('x_float32_wrong.mlir')

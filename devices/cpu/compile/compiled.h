@@ -70,8 +70,6 @@ class Compiled {
   virtual std::span<const Shape> outputs() const = 0;
   // Inputs that the program donates.
   virtual std::span<const int> donated() const = 0;
-  // Of a program for several devices: what is above is that of the one that runs for all of them.
-  virtual const DeviceParts* device_parts() const { return nullptr; }
   // The program for arguments of these shapes, complete ones that inputs() admits. Errors are those
   // of specialise (stablehlo/specialise); kUnimplemented for a program of static shapes.
   virtual Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> /*inputs*/) const {
@@ -88,6 +86,8 @@ class Compiled {
   virtual std::optional<RunCost> cost() const { return std::nullopt; }
   // What was measured to choose between kernels: for the next compilation.
   virtual KernelChoices choices() const { return {}; }
+  // Of a program for several devices: what is above is that of the one that runs for all of them.
+  virtual const DeviceParts* device_parts() const { return nullptr; }
 };
 
 }  // namespace millrace::devices::cpu

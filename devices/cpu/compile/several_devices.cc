@@ -1,11 +1,16 @@
 #include "millrace/devices/cpu/compile/several_devices.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
+#include "millrace/devices/stablehlo/propagate/propagate.h"
+#include "millrace/devices/stablehlo/sharding/op_sharding.h"
+#include "millrace/devices/stablehlo/sharding/shards.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/spread/spread.h"
 
@@ -36,10 +41,10 @@ class SpreadPlan final : public Compiled {
 // How clients of old mark what GSPMD is to partition.
 Status refuse_gspmd(const ir::Function& main) {
   const auto refuse = [](const std::string& what) {
-    return fail(ErrorCode::kUnimplemented,
-                what +
-                    " has an mhlo.sharding: a program for several partitions says by Shardy "
-                    "(sdy.sharding) how its arrays lie");
+    return fail(ErrorCode::kUnimplemented, what +
+                                               " has an mhlo.sharding: a program for several "
+                                               "partitions says by Shardy "
+                                               "(sdy.sharding) how its arrays lie");
   };
   for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
     if (main.arg_attribute(i, "mhlo.sharding")) return refuse("argument " + std::to_string(i));
@@ -49,6 +54,62 @@ Status refuse_gspmd(const ir::Function& main) {
       return refuse("result " + std::to_string(i));
   }
   return {};
+}
+
+// Whether @main is written for whole arrays: the program says by Shardy how
+// they lie.
+bool is_global(const ir::Module& module, const ir::Function& main) {
+  constexpr std::string_view kSharding = "sdy.sharding";
+  for (const ir::Op& op : module.top_level()) {
+    if (op.name() == "sdy.mesh") return true;
+  }
+  for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
+    if (main.arg_attribute(i, kSharding)) return true;
+  }
+  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
+    if (ir::find(main.result_attributes(i), kSharding)) return true;
+  }
+  return false;
+}
+
+// What each device has of arrays of these types; and the messages that say so.
+void take_parts(std::span<const ir::Type> types,
+                std::span<const stablehlo::sharding::Sharding> shardings,
+                std::vector<Shape>& shapes, std::vector<std::string>& messages) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    messages.push_back(stablehlo::sharding::to_op_sharding(shardings[i]));
+    if (!types[i].shape()) continue;  // a token, which no device has
+    Shape& shape = shapes[next++];
+    shape = Shape(shape.dtype(), stablehlo::sharding::local_shape(shardings[i], shape.dims()));
+  }
+}
+
+Result<stablehlo::spread::Spread> spread_global(const ir::Module& module, const ir::Function& main,
+                                                const DeviceCounts& counts, DeviceParts& parts) {
+  if (counts.replicas > 1) {
+    return fail(ErrorCode::kUnimplemented,
+                "a program that says by Shardy how its arrays lie has one "
+                "replica, not " +
+                    std::to_string(counts.replicas));
+  }
+  const auto dims_fit = [&](std::span<const ir::Type> types, std::size_t shapes) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+               types, [](const ir::Type type) { return type.shape().has_value(); })) == shapes;
+  };
+  if (!dims_fit(main.inputs(), parts.arguments.size()) ||
+      !dims_fit(main.results(), parts.results.size())) {
+    return fail(ErrorCode::kUnimplemented,
+                "a program that says by Shardy how its arrays lie has no tuples");
+  }
+  // What the program leaves open lies as its operations suggest.
+  MILLRACE_TRY(
+      const stablehlo::propagate::MainShardings lie,
+      stablehlo::propagate::shardings_of_main(module, {.arguments = {true}, .results = {true}}));
+  take_parts(main.inputs(), lie.arguments, parts.arguments, parts.argument_shardings);
+  take_parts(main.results(), lie.results, parts.results, parts.result_shardings);
+  return stablehlo::spread::spread_global(module, counts.partitions,
+                                          {.arguments = lie.arguments, .results = lie.results});
 }
 
 }  // namespace
@@ -70,20 +131,22 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
   const ir::Function* const main = stablehlo::specialise::entry(module);
   if (main == nullptr)
     return fail(ErrorCode::kInvalidArgument, "the program has no function @main");
-  DeviceParts parts;
-  MILLRACE_TRY(parts.arguments, stablehlo::specialise::shapes_of(main->inputs(), "argument"));
-  MILLRACE_TRY(parts.results, stablehlo::specialise::shapes_of(main->results(), "result"));
   if (stablehlo::specialise::is_needed(module)) {
     return fail(ErrorCode::kUnimplemented,
-                "a program whose arguments have dynamic shapes runs on one device, not on " +
+                "a program whose arguments have dynamic shapes runs on one "
+                "device, not on " +
                     std::to_string(counts.devices()) +
                     ": compile it for the shapes of its arguments");
   }
   MILLRACE_TRY_STATUS(refuse_gspmd(*main));
+  DeviceParts parts{.donated = donated_arguments(*main)};
+  MILLRACE_TRY(parts.arguments, stablehlo::specialise::shapes_of(main->inputs(), "argument"));
+  MILLRACE_TRY(parts.results, stablehlo::specialise::shapes_of(main->results(), "result"));
   MILLRACE_TRY(stablehlo::spread::Spread one,
-               stablehlo::spread::spread(
-                   module, {.replicas = counts.replicas, .partitions = counts.partitions}));
-  parts.donated = donated_arguments(*main);
+               counts.partitions > 1 && is_global(module, *main)
+                   ? spread_global(module, *main, counts, parts)
+                   : stablehlo::spread::spread(
+                         module, {.replicas = counts.replicas, .partitions = counts.partitions}));
   for (const stablehlo::spread::Spread::Part& input : one.inputs)
     parts.inputs.push_back({.device = input.device, .argument = input.argument});
   parts.outputs = std::move(one.outputs);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Places {
   int replicas = 1;
   int partitions = 1;
   std::vector<int> devices;  // of clone i: replica * partitions + partition
+  // Axes of a mesh along which there are clones, in a program of whole arrays.
+  std::vector<std::string> manual_axes = {};
+  bool is_whole = false;  // one clone that stands for all devices
 
   int size() const { return static_cast<int>(devices.size()); }
   int device(int clone) const { return devices[static_cast<std::size_t>(clone)]; }

@@ -6,168 +6,106 @@
 #include <utility>
 
 #include "millrace/devices/stablehlo/ir/message.h"
+#include "millrace/devices/stablehlo/sharding/read_sharding.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
+#include "millrace/devices/stablehlo/spread/new_main.h"
+#include "millrace/devices/stablehlo/spread/pieces.h"
 #include "millrace/devices/stablehlo/spread/walk.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::devices::stablehlo::spread {
 namespace {
 
-using K = ir::OpKind;
-using Attributes = std::vector<ir::NamedAttribute>;
-
-constexpr std::string_view kAlias = "tf.aliasing_output";
-constexpr std::string_view kDonor = "jax.buffer_donor";
-
-// As a caller sees a value of this type.
-int arrays_of(ir::Type type) {
-  if (type.kind() == ir::TypeKind::kToken) return 0;
-  if (type.kind() != ir::TypeKind::kTuple && type.kind() != ir::TypeKind::kFuture) return 1;
-  int arrays = 0;
-  for (const ir::Type member : type.members()) arrays += arrays_of(member);
-  return arrays;
+// GSPMD's way to say where arrays lie, which only older clients send.
+Status check_annotations(const ir::Module& module) {
+  const auto refuse = [](const std::string& what) {
+    return fail(ErrorCode::kUnimplemented,
+                what +
+                    ": annotations of GSPMD are not read, expected Shardy's (sdy.sharding), "
+                    "which JAX writes unless jax_use_shardy_partitioner is off");
+  };
+  for (const ir::Function& f : module.functions()) {
+    for (int i = 0; i < static_cast<int>(f.inputs().size()); ++i) {
+      if (f.arg_attribute(i, "mhlo.sharding")) {
+        return refuse(ir::message(to_string(f.location()), ": func.func @", f.name(), ": argument ",
+                                  i, " has mhlo.sharding"));
+      }
+    }
+    for (const ir::Block* block : f.body().blocks()) {
+      for (const ir::Op& op : *block) {
+        const std::string_view callee =
+            op.kind() == ir::OpKind::kCustomCall ? op.callee() : std::string_view();
+        if (callee == "Sharding" || callee == "SPMDFullToShardShape" ||
+            callee == "SPMDShardToFullShape")
+          return refuse(op.where() + " @" + std::string(callee));
+      }
+    }
+  }
+  return {};
 }
 
-// The first array of each.
-std::vector<int> first_arrays(std::span<const ir::Type> types) {
-  std::vector<int> first = {0};
-  for (const ir::Type type : types) first.push_back(first.back() + arrays_of(type));
-  return first;
-}
-
-// One device runs the module that comes out.
-Attributes for_one_device(const ir::Module& module, ir::Module& into) {
-  Attributes kept;
-  for (const ir::NamedAttribute& a : module.attributes()) {
-    const bool counts = a.name == "mhlo.num_replicas" || a.name == "mhlo.num_partitions";
-    kept.push_back(counts ? ir::NamedAttribute{a.name, into.integer(1, DType::kI32)} : a);
-  }
-  return kept;
-}
-
-// @main of a local program, argument by argument and device by device.
-class LocalMain {
- public:
-  LocalMain(const ir::Module& module, const ir::Function& main, const SpreadOptions& options)
-      : module_(module), main_(main) {
-    places_.replicas = options.replicas;
-    places_.partitions = options.partitions;
-    places_.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));
-    std::iota(places_.devices.begin(), places_.devices.end(), 0);
-  }
-
-  Result<Spread> run() {
-    Spread made{ir::Module::over(module_), {}, {}};
-    into_ = &made.module;
-    into_->set_name(module_.name());
-    into_->set_attributes(for_one_device(module_, *into_));
-    Walk walk(module_, *into_);
-    const ir::Block& written = main_.body().block();
-    ir::Block* body = into_->create_block(argument_types(made));
-    Members all(places_.devices);
-    for (const ir::Value& argument : written.arguments()) {
-      std::vector<ir::Value*> clones;
-      for (int d = 0; d < places_.size(); ++d)
-        clones.push_back(body->argument(argument.index() * places_.size() + d));
-      walk.set(&argument, Each(std::move(clones), all));
-    }
-    Frame frame{*body, places_, all};
-    MILLRACE_TRY(const std::vector<Each> returned, walk.block(written, frame));
-    finish(made, *body, returned);
-    return made;
-  }
-
- private:
-  // Those of a device lie apart by the number of devices.
-  std::vector<ir::Type> argument_types(Spread& made) const {
-    std::vector<ir::Type> types;
-    const std::vector<int> first = first_arrays(main_.inputs());
-    for (std::size_t a = 0; a < main_.inputs().size(); ++a) {
-      for (int d = 0; d < places_.size(); ++d) {
-        types.push_back(main_.inputs()[a]);
-        for (int i = first[a]; i < first[a + 1]; ++i) made.inputs.push_back({d, i});
-      }
-    }
-    return types;
-  }
-
-  // Each value that is returned to some devices, once.
-  void finish(Spread& made, ir::Block& body, const std::vector<Each>& returned) {
-    std::vector<ir::Value*> values;
-    std::map<const ir::Value*, int> places;  // among the results
-    std::vector<int> first = {0}, users;
-    std::vector<std::vector<int>> place_of(static_cast<std::size_t>(places_.size()));
-    for (const Each& each : returned) {
-      for (int d = 0; d < places_.size(); ++d) {
-        const auto [at, is_new] = places.try_emplace(each[d], static_cast<int>(values.size()));
-        if (is_new) {
-          values.push_back(each[d]);
-          users.push_back(0);
-          first.push_back(first.back() + arrays_of(each[d]->type()));
-        }
-        ++users[static_cast<std::size_t>(at->second)];
-        place_of[static_cast<std::size_t>(d)].push_back(at->second);
-      }
-    }
-    made.outputs.resize(place_of.size());
-    for (std::size_t d = 0; d < place_of.size(); ++d) {
-      for (const int v : place_of[d]) {
-        for (int i = first[static_cast<std::size_t>(v)]; i < first[static_cast<std::size_t>(v) + 1];
-             ++i)
-          made.outputs[d].push_back(i);
-      }
-    }
-    body.append(into_->create_op({.kind = K::kFuncReturn,
-                                  .location = main_.body().block().terminator()->location(),
-                                  .operands = values}));
-    std::vector<Attributes> attributes;
-    for (int a = 0; a < static_cast<int>(main_.inputs().size()); ++a) {
-      for (std::size_t d = 0; d < place_of.size(); ++d)
-        attributes.push_back(argument_attributes(a, place_of[d], users));
-    }
-    const std::vector<std::span<const ir::NamedAttribute>> lists(attributes.begin(),
-                                                                 attributes.end());
-    ir::Function& f = into_->create_function({.name = main_.name(),
-                                              .visibility = main_.visibility(),
-                                              .location = main_.location(),
-                                              .inputs = ir::types_of(body.arguments()),
-                                              .results = ir::types_of(values),
-                                              .arg_attributes = lists,
-                                              .attributes = main_.attributes()});
-    ir::Block* const blocks[] = {&body};
-    into_->set_blocks(f.body(), blocks);
-  }
-
-  // An argument is overwritten by the result of its device, if that is no other device's, too.
-  Attributes argument_attributes(int argument, const std::vector<int>& results,
-                                 const std::vector<int>& users) {
-    Attributes kept;
-    for (const ir::NamedAttribute& a : main_.arg_attributes(argument)) {
-      if (a.name != kAlias) {
-        kept.push_back(a);
-        continue;
-      }
-      const auto* result = a.value.as<ir::IntegerAttr>();
-      if (result == nullptr || result->value < 0 || result->value >= std::ssize(results)) continue;
-      const int place = results[static_cast<std::size_t>(result->value)];
-      if (users[static_cast<std::size_t>(place)] == 1) {
-        kept.push_back({kAlias, into_->integer(place, DType::kI32)});
-      } else {
-        kept.push_back({kDonor, into_->attribute(ir::BoolAttr{{}, true})});
-      }
-    }
-    return kept;
-  }
-
-  const ir::Module& module_;
-  const ir::Function& main_;
-  ir::Module* into_ = nullptr;
-  Places places_;
+// What the devices that have an equal part of an argument or result share.
+struct Holders {
+  Piece piece;
+  std::vector<int> devices;
 };
+std::vector<Holders> holders_of(const sharding::Sharding& sharding, ir::Type type, int devices) {
+  std::vector<Holders> all;
+  std::map<Piece, std::size_t> places;
+  for (int d = 0; d < devices; ++d) {
+    Piece piece = type.is_tensor() ? piece_of(sharding, type.dims(), d) : Piece();
+    const auto [at, is_new] = places.try_emplace(piece, all.size());
+    if (is_new) all.push_back({std::move(piece), {}});
+    all[at->second].devices.push_back(d);
+  }
+  return all;
+}
+
+Status check_layouts(const ir::Function& main, int devices, const Layouts& layouts) {
+  const auto check = [&](std::span<const ir::Type> types,
+                         std::span<const sharding::Sharding> shardings, std::string_view what) {
+    if (types.size() != shardings.size()) {
+      return Status(fail(ErrorCode::kInvalidArgument,
+                         ir::message("found ", shardings.size(), " shardings for ", types.size(),
+                                     " ", what, "s")));
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const std::int64_t places = shardings[i].mesh->devices();
+      const bool fits = shardings[i].mesh->axes.empty() || places <= devices;
+      if (fits && (!types[i].is_tensor() || types[i].has_static_shape())) continue;
+      return Status(fail(fits ? ErrorCode::kUnimplemented : ErrorCode::kInvalidArgument,
+                         fits ? ir::message(what, " ", i, " is ", types[i],
+                                            ": a program for several devices has static shapes")
+                              : ir::message(what, " ", i, " lies on a mesh of ", places,
+                                            " devices, but the program is for ", devices)));
+    }
+    return Status();
+  };
+  MILLRACE_TRY_STATUS(check(main.inputs(), layouts.arguments, "argument"));
+  return check(main.results(), layouts.results, "result");
+}
+
+Result<const ir::Function*> entry_of(const ir::Module& module) {
+  const ir::Function* main = specialise::entry(module);
+  if (main != nullptr && !main->is_declaration()) return main;
+  return fail(ErrorCode::kInvalidArgument, "the program has no function @main with a body");
+}
+
+Result<Spread> verified(NewMain& main) {
+  Spread made = main.finish();
+  MILLRACE_TRY_STATUS(verify::verify(made.module));
+  return made;
+}
 
 }  // namespace
 
 Result<Spread> spread(const ir::Module& module, const SpreadOptions& options) {
+  MILLRACE_TRY(const ir::Function* main, entry_of(module));
+  return spread(module, *main, options);
+}
+
+Result<Spread> spread(const ir::Module& module, const ir::Function& main,
+                      const SpreadOptions& options) {
   constexpr int kMaxDevices = 1 << 16;
   if (options.replicas < 1 || options.partitions < 1 ||
       options.replicas > kMaxDevices / options.partitions) {
@@ -176,12 +114,74 @@ Result<Spread> spread(const ir::Module& module, const SpreadOptions& options) {
         ir::message("a program for ", options.replicas, " replicas of ", options.partitions,
                     " partitions: expected one at least, and ", kMaxDevices, " devices at most"));
   }
-  const ir::Function* main = specialise::entry(module);
-  if (main == nullptr || main->is_declaration())
-    return fail(ErrorCode::kInvalidArgument, "the program has no function @main with a body");
-  MILLRACE_TRY(Spread made, LocalMain(module, *main, options).run());
-  MILLRACE_TRY_STATUS(verify::verify(made.module));
-  return made;
+  Places places{options.replicas, options.partitions, {}};
+  places.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));
+  std::iota(places.devices.begin(), places.devices.end(), 0);
+  NewMain made(module, main, places.size());
+  for (int a = 0; a < static_cast<int>(main.inputs().size()); ++a) {
+    for (int d = 0; d < places.size(); ++d)
+      made.add_argument(a, main.inputs()[static_cast<std::size_t>(a)], {d});
+  }
+  ir::Block& body = made.begin();
+  Walk walk(module, made.module());
+  for (const ir::Value& argument : main.body().block().arguments()) {
+    std::vector<ir::Value*> clones;
+    for (int d = 0; d < places.size(); ++d)
+      clones.push_back(body.argument(argument.index() * places.size() + d));
+    walk.set(&argument, Each(std::move(clones), places.devices));
+  }
+  Frame frame{body, places, places.devices};
+  MILLRACE_TRY(const std::vector<Each> returned, walk.block(main.body().block(), frame));
+  for (const Each& each : returned) {
+    for (int d = 0; d < places.size(); ++d) made.add_result(d, each[d]);
+  }
+  return verified(made);
+}
+
+Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts) {
+  MILLRACE_TRY(const ir::Function* main, entry_of(module));
+  MILLRACE_TRY_STATUS(check_annotations(module));
+  MILLRACE_TRY_STATUS(check_layouts(*main, devices, layouts));
+  const ir::Block& written = main->body().block();
+  NewMain made(module, *main, devices);
+  std::vector<std::vector<Holders>> holders;
+  for (const ir::Value& argument : written.arguments()) {
+    const auto& sharding = layouts.arguments[static_cast<std::size_t>(argument.index())];
+    auto& parts = holders.emplace_back(holders_of(sharding, argument.type(), devices));
+    ir::Type type = argument.type();
+    if (type.is_tensor()) {
+      type = made.module().types().tensor(sharding::local_shape(sharding, type.dims()),
+                                          type.element());
+    }
+    for (const Holders& part : parts) made.add_argument(argument.index(), type, part.devices);
+  }
+  ir::Block& body = made.begin();
+  Maker make(made.module(), body, *written.terminator());
+  Walk walk(module, made.module());
+  int next = 0;
+  for (const ir::Value& argument : written.arguments()) {
+    const auto a = static_cast<std::size_t>(argument.index());
+    std::vector<Part> parts;
+    for (const Holders& part : holders[a]) parts.push_back({part.piece, body.argument(next++)});
+    walk.set(&argument,
+             Each(assemble(make, std::move(parts), layouts.arguments[a], argument.type())));
+  }
+  const Places whole{1, devices, {0}, {}, true};
+  Frame frame{body, whole, {0}};
+  MILLRACE_TRY(const std::vector<Each> returned, walk.block(written, frame));
+  for (std::size_t r = 0; r < returned.size(); ++r) {
+    ir::Value* value = returned[r][0];
+    const auto& sharding = layouts.results[r];
+    for (const Holders& part : holders_of(sharding, value->type(), devices)) {
+      ir::Value* cut_out = value;
+      if (value->type().is_tensor()) {
+        cut_out = cut(make, value, part.piece, sharding,
+                      sharding::local_shape(sharding, value->type().dims()));
+      }
+      for (const int d : part.devices) made.add_result(d, cut_out);
+    }
+  }
+  return verified(made);
 }
 
 }  // namespace millrace::devices::stablehlo::spread

@@ -4,10 +4,12 @@
 // (a clone), what is equal on some of them is computed once for these. Pure. Read next: walk.h.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/sharding/sharding.h"
 
 namespace millrace::devices::stablehlo::spread {
 
@@ -36,5 +38,19 @@ struct Spread {
 // changed. kInvalidArgument with line, column and op for groups that do not fit the devices;
 // kUnimplemented for what no device of a process can do: transfers to the host, infeed, outfeed.
 Result<Spread> spread(const ir::Module& module, const SpreadOptions& options);
+// The same of a function of the module in the place of @main.
+Result<Spread> spread(const ir::Module& module, const ir::Function& main,
+                      const SpreadOptions& options);
+
+// Where the arguments and results of @main lie, one sharding for each (propagate/propagate.h).
+struct Layouts {
+  std::span<const sharding::Sharding> arguments;
+  std::span<const sharding::Sharding> results;
+};
+
+// A global program: @main computes with whole arrays, of which the devices have the parts that
+// layouts say; only what sdy.manual_computation holds is there for each device. A part that several
+// devices have is the argument of the first of them, and one result for all.
+Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts);
 
 }  // namespace millrace::devices::stablehlo::spread

@@ -110,6 +110,10 @@ Status Walk::op(const ir::Op& o, Frame& frame) {
     case K::kCustomCall:
       if (o.callee() == "ragged_all_to_all") return collective(o, frame);
       break;
+    case K::kOther:
+      if (o.name() == "sdy.manual_computation") return manual(o, frame);
+      if (passes_on(o)) return {};
+      break;
     default:
       break;
   }
@@ -130,12 +134,16 @@ Status Walk::op(const ir::Op& o, Frame& frame) {
 ir::Op* Walk::create(const ir::Op& like, std::span<ir::Value* const> operands,
                      std::span<const ir::Type> types, int regions) {
   --budget_;
+  std::vector<ir::NamedAttribute> kept;
+  for (const ir::NamedAttribute& a : like.attributes()) {
+    if (!a.name.starts_with("sdy.")) kept.push_back(a);
+  }
   return into_.create_op({.kind = like.kind(),
                           .name = like.kind() == K::kOther ? like.name() : std::string_view(),
                           .location = like.location(),
                           .operands = operands,
                           .result_types = types,
-                          .attributes = like.attributes(),
+                          .attributes = kept,
                           .regions = regions});
 }
 
@@ -215,7 +223,25 @@ Result<Walk::Values> Walk::guarded(const ir::Op& op, int member, Frame& frame) {
   return results;
 }
 
+// What Shardy says of where arrays lie: they are whole here, or what a device has.
+bool Walk::passes_on(const ir::Op& op) {
+  if (!op.name().starts_with("sdy.") || !op.regions().empty() ||
+      op.operand_count() < op.result_count()) {
+    return false;
+  }
+  for (int i = 0; i < op.result_count(); ++i) {
+    if (op.operand(i)->type() != op.result(i)->type()) return false;
+  }
+  set_results(op, operands_of(op));
+  return true;
+}
+
 Status Walk::ids(const ir::Op& op, Frame& frame) {
+  if (frame.places.is_whole) {
+    return ir::unimplemented(op,
+                             "which device it is on has no meaning where arrays are whole, "
+                             "expected sdy.manual_computation around it");
+  }
   const auto id = [&](int member) {
     return op.kind() == K::kPartitionId ? frame.places.partition(member)
                                         : frame.places.replica(member);

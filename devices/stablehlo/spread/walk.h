@@ -1,6 +1,7 @@
 // Walk: the pass of spread.h at work: from @main down through calls and regions, each operation
 // once for all clones that give it the same operands. Calls are put in their places. Read next:
-// places.h, contents.h, collectives.h; walk_control.cc for control flow.
+// places.h, contents.h, collectives.h; walk_control.cc for control flow,
+// walk_manual.cc for what Shardy divides among devices.
 //
 //   SP-1  Clones with the same operands share one operation, unless it does more than compute.
 //   SP-2  A clone whose predicate is false keeps its values and keeps no loop alive.
@@ -14,6 +15,7 @@
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/sharding/read_sharding.h"
 #include "millrace/devices/stablehlo/spread/contents.h"
 #include "millrace/devices/stablehlo/spread/maker.h"
 #include "millrace/devices/stablehlo/spread/places.h"
@@ -69,6 +71,8 @@ class Walk {
   Status ids(const ir::Op& op, Frame& frame);
   Status collective(const ir::Op& op, Frame& frame);
   Status call(const ir::Op& op, Frame& frame);
+  // Operations of other dialects; whether it was one that gives what it gets.
+  bool passes_on(const ir::Op& op);
   Status async_start(const ir::Op& op, Frame& frame);
   Status async_done(const ir::Op& op, Frame& frame);
   Status check_channel(const ir::Op& op);
@@ -96,12 +100,24 @@ class Walk {
   ir::Op* create(const ir::Op& like, std::span<ir::Value* const> operands,
                  std::span<const ir::Type> types, int regions);
 
+  // walk_manual.cc
+  struct Manual;
+  Result<Manual> manual_of(const ir::Op& op, const Frame& frame);
+  Status set_places(const ir::Op& op, Manual& manual, const Frame& frame);
+  Result<Each> entering(const ir::Op& op, int i, const Manual& manual, const Members& all,
+                        Frame& frame);
+  Result<Each> leaving(const ir::Op& op, int i, const Each& inside, const Manual& manual,
+                       Frame& frame);
+  Status manual(const ir::Op& op, Frame& frame);
+  Result<const sharding::Meshes*> meshes_of(const ir::Op& op);
+
   const ir::Module& from_;
   ir::Module& into_;
   Contents contents_;
   std::vector<Each> scope_;  // by value
   std::unordered_map<const ir::Value*, std::vector<Each>> futures_;
   std::unordered_map<std::int64_t, const ir::Op*> channels_;  // the first operation of each
+  std::optional<sharding::Meshes> meshes_;                    // once they are needed
   std::int64_t budget_;                                       // of operations that are still made
   int depth_ = 0;
 };

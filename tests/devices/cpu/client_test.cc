@@ -505,14 +505,6 @@ TEST_F(CpuClientTest, LaunchesAreTracedAndCountAsBusyTime) {
   EXPECT_GT(client_->busy_time(DeviceId{0})->count(), 0);
 }
 
-TEST_F(CpuClientTest, ProgramForSeveralDevicesIsRefused) {
-  start(increment(false));
-  const Result<Executable> compiled =
-      client_->compile(Program::from_text("x", "model.mlir"), {.replicas = 2});
-  EXPECT_EQ(compiled.error().code(), ErrorCode::kUnimplemented);
-  EXPECT_THAT(compiled.error().message(), HasSubstr("model.mlir is for 2 replicas"));
-}
-
 TEST_F(CpuClientTest, ChainInTheSteadyStateAllocatesNothing) {
   if (!testing::kAllocationsCountable)
     GTEST_SKIP() << "sanitizers see every pooled block as an allocation";
