@@ -15,7 +15,7 @@ import re
 import sys
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
