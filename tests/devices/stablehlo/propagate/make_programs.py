@@ -205,7 +205,7 @@ class Random:
         x = rng.choice(values)
         like = [v for v in values if v.shape == x.shape]
         kind = rng.choice(("unary", "binary", "binary", "dot", "dot", "reduce", "transpose", "reshape", "broadcast", "slice",
-                           "concatenate", "want", "loop", "cond", "sort"))
+                           "concatenate", "want", "loop", "cond", "sort", "gather", "scatter", "scan", "update", "manual", "pad", "norm"))
         if kind == "binary":
             return x + rng.choice(like)
         if kind == "dot" and x.ndim == 2:
@@ -235,6 +235,22 @@ class Random:
             return lax.cond(x.sum() > 0, lambda: x * 2, lambda: y + 1)
         if kind == "sort" and x.ndim:
             return jnp.sort(x)
+        if kind == "gather" and x.ndim:
+            return x[jnp.arange(4) % x.shape[0]] if rng.random() < 0.5 else jnp.take(x, jnp.zeros((8,), jnp.int32), 0)
+        if kind == "scatter" and x.ndim == 2:
+            return x.at[jnp.arange(2)].add(x[:2])
+        if kind == "scan" and x.ndim:
+            return lax.scan(lambda c, r: (c + r, jnp.sin(c)), jnp.zeros(x.shape[1:]), x)[1]
+        if kind == "update" and x.ndim == 2:
+            return lax.dynamic_update_slice(x, x[:1], (1, 0))
+        if kind == "manual" and x.ndim and x.shape[0] % 2 == 0:
+            name = self.mesh.axis_names[0]
+            return jax.shard_map(lambda v: v + lax.psum(v, name), mesh=self.mesh, in_specs=P(name), out_specs=P(name),
+                                 axis_names={name} if rng.random() < 0.5 else set(self.mesh.axis_names))(x)
+        if kind == "pad" and x.ndim:
+            return jnp.pad(x, [(x.shape[0] // 2,) * 2] + [(0, 0)] * (x.ndim - 1))
+        if kind == "norm" and x.ndim:
+            return x - x.mean(-1, keepdims=True)
         return jnp.sin(x)
 
 

@@ -215,7 +215,8 @@ TEST(Propagate, CallsThatStandForMuchEnd) {
   EXPECT_TRUE(shardings_of_main(*module, {{true}, {true}}));
 }
 
-// MILLRACE_SHARDED_PROGRAMS=FILE, which make_programs.py SEED COUNT writes.
+// MILLRACE_SHARDED_PROGRAMS=FILE, which make_programs.py SEED COUNT writes. Where operations want
+// different things any answer is right, so a few may differ.
 TEST(Propagate, RandomProgramsLieWhereXlaLaysThem) {
   const char* path = std::getenv("MILLRACE_SHARDED_PROGRAMS");
   if (path == nullptr) GTEST_SKIP() << "MILLRACE_SHARDED_PROGRAMS is not set";
@@ -227,6 +228,8 @@ TEST(Propagate, RandomProgramsLieWhereXlaLaysThem) {
     if (!why.empty()) std::printf("%s: %s\n", program.name.c_str(), why.c_str());
   }
   std::printf("%d of %d programs alike\n", same, all);
+  EXPECT_GT(all, 0);
+  EXPECT_GE(same * 100, all * 98);
 }
 
 }  // namespace
