@@ -170,8 +170,9 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
   inputs.reserve(op.parts.size());
   for (Part& part : op.parts) inputs.push_back(std::move(part.buffers));
   const std::uint64_t sequence = operation->first;
-  auto exchanged = run_exchange(context().environment(), op.call, devices_, std::move(inputs),
-                                {wire_, sequence});
+  auto exchanged = by_devices_ ? by_devices_->run(op.call, std::move(inputs))
+                               : run_exchange(context().environment(), op.call, devices_,
+                                              std::move(inputs), {wire_, sequence});
   auto answer = [this, home = Ref<actors::ActorCell>::share(&cell()),
                  sequence](const Result<PooledVector<Buffers>>& results) {
     const auto set = [&](Part& part, std::size_t r) { part.reply.set((*results)[r]); };
@@ -266,11 +267,16 @@ void GroupActor::on(const RankFailed& failure) {
   while (!operations_.empty()) fail_operation(operations_.begin(), *failed_);
 }
 
+Future<void> GroupActor::on_start() {
+  if (!wire_) by_devices_ = DeviceCollectives::make(context().environment(), devices_);
+  return {};
+}
+
 Future<void> GroupActor::on_stop(const actors::Exit& /*exit*/) {
   const Error closed(ErrorCode::kCancelled, "group '" + name_ + "' was closed");
   while (!operations_.empty()) fail_operation(operations_.begin(), closed);
   if (wire_) return wire_->close();
-  return {};
+  return by_devices_ ? by_devices_->compiled() : Future<void>();
 }
 
 }  // namespace millrace::collectives

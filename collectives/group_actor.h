@@ -14,6 +14,7 @@
 
 #include "millrace/actors/actor.h"
 #include "millrace/actors/actor_ref.h"
+#include "millrace/collectives/device_collectives.h"
 #include "millrace/collectives/group_wire.h"
 #include "millrace/collectives/matcher.h"
 #include "millrace/collectives/numbers.h"
@@ -73,6 +74,7 @@ class GroupActor final : public actors::Actor {
   void on(const CallEnded& ended);
   void on(const CallAsked& asked);
   void on(const RankFailed& failed);
+  Future<void> on_start() override;
   Future<void> on_stop(const actors::Exit& exit) override;
 
  private:
@@ -124,6 +126,7 @@ class GroupActor final : public actors::Actor {
   const int size_;   // of the group
   std::string name_;
   std::vector<devices::Device> devices_;
+  std::unique_ptr<DeviceCollectives> by_devices_;  // nullptr: the host does what they ask
   TraceRecorder* const trace_;
   std::optional<Track> tracks_[CollectiveCall::kKinds] = {};  // by kind; made at its first trace
   Matcher matcher_;

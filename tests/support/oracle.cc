@@ -163,20 +163,32 @@ struct Oracle::State {
   std::unique_ptr<PoolExecutor> threads = make_executor(ExecutorBackend::kThreads, 2, "oracle");
   std::unique_ptr<devices::cpu::CpuClient> cpu;
   std::unique_ptr<devices::pjrt::PjrtClient> xla;
+  std::unique_ptr<devices::pjrt::PjrtClient> xla_devices;  // several, once they are needed
   Executables on_cpu, on_xla;
 };
+
+std::unique_ptr<devices::pjrt::PjrtClient> open_xla(const std::string& path, Executor& threads,
+                                                    int devices) {
+  return devices::pjrt::PjrtClient::create(
+             *devices::pjrt::Plugin::load(path).value(),
+             {.completions = &threads,
+              .settings = {{"cpu_device_count", static_cast<std::int64_t>(devices)}}})
+      .value();
+}
 
 Oracle::Oracle() : state_(std::make_unique<State>()) {}
 
 Oracle::~Oracle() {
   for (devices::Client* client : {static_cast<devices::Client*>(state_->cpu.get()),
-                                  static_cast<devices::Client*>(state_->xla.get())}) {
+                                  static_cast<devices::Client*>(state_->xla.get()),
+                                  static_cast<devices::Client*>(state_->xla_devices.get())}) {
     if (client != nullptr) static_cast<void>(wait_blocking(client->close()));
   }
   state_->on_cpu.clear();
   state_->on_xla.clear();
   state_->cpu.reset();
   state_->xla.reset();
+  state_->xla_devices.reset();
   static_cast<void>(wait_blocking(state_->threads->close()));
 }
 
@@ -189,10 +201,7 @@ std::unique_ptr<Oracle> Oracle::open_if_there() {
   devices::cpu::CpuClientOptions options{.compile = &devices::cpu::compile};
   options.threads.push_back({.executor = s.threads.get(), .parallel = &s.threads->parallel()});
   s.cpu = std::make_unique<devices::cpu::CpuClient>(std::move(options));
-  s.xla = devices::pjrt::PjrtClient::create(
-              *devices::pjrt::Plugin::load(found->second).value(),
-              {.completions = s.threads.get(), .settings = {{"cpu_device_count", std::int64_t{1}}}})
-              .value();
+  s.xla = open_xla(found->second, *s.threads, 1);
   return oracle;
 }
 
@@ -204,6 +213,48 @@ Result<std::vector<HostArray>> Oracle::ours(const devices::Program& program,
 Result<std::vector<HostArray>> Oracle::theirs(const devices::Program& program,
                                               std::span<const HostArray> inputs) {
   return run_on(*state_->xla, program, state_->on_xla, inputs);
+}
+
+Result<Oracle::PerDevice> Oracle::theirs_on_devices(
+    const devices::Program& program, int replicas, int partitions,
+    std::span<const std::vector<HostArray>> inputs) {
+  constexpr int kDevices = 4;
+  if (state_->xla_devices == nullptr) {
+    state_->xla_devices =
+        open_xla(plugins_at_hand().find("Xla0115")->second, *state_->threads, kDevices);
+  }
+  devices::Client& client = *state_->xla_devices;
+  devices::CompileOptions options{.replicas = replicas, .partitions = partitions};
+  std::vector<DeviceId> ids;
+  for (int d = 0; d < replicas * partitions; ++d) ids.push_back(DeviceId{d});
+  options.devices = ListOf<DeviceId>(ids);
+  MILLRACE_TRY(const devices::Executable executable, client.compile(program, options));
+  std::vector<std::vector<Buffer>> buffers(ids.size());
+  std::vector<std::span<const Buffer>> arguments;
+  for (std::size_t d = 0; d < ids.size(); ++d) {
+    for (const HostArray& input : inputs[d]) {
+      MILLRACE_TRY(devices::PutResult put,
+                   client.put({.data = input.bytes().data(), .shape = input.shape()},
+                              devices::HostBufferSemantics::kImmutableOnlyDuringCall, ids[d], -1));
+      buffers[d].push_back(std::move(put.buffer));
+    }
+    arguments.emplace_back(buffers[d]);
+  }
+  std::vector<devices::LaunchResult> launched(ids.size());
+  MILLRACE_TRY_STATUS(
+      executable.body()->launch({.devices = ids, .arguments = arguments}, launched));
+  PerDevice results;
+  for (const devices::LaunchResult& device : launched) {
+    auto& arrays = results.emplace_back();
+    for (const Buffer& output : device.outputs) {
+      HostArray array = HostArray::make(output.shape());
+      MILLRACE_TRY_STATUS(
+          wait_blocking(output.body()->copy_to_host(array.mutable_bytes(), array.owner())));
+      arrays.push_back(std::move(array));
+    }
+    MILLRACE_TRY_STATUS(wait_blocking(device.done));
+  }
+  return results;
 }
 
 Result<std::vector<Shape>> Oracle::input_shapes(const devices::Program& program) {

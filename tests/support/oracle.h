@@ -40,6 +40,11 @@ class Oracle {
                                                std::span<const devices::HostArray> inputs);
   Result<std::vector<devices::HostArray>> theirs(const devices::Program& program,
                                                  std::span<const devices::HostArray> inputs);
+  // On several devices of theirs, each with inputs of its own; results by device. Of a program for
+  // partitions the inputs are parts of its arrays.
+  using PerDevice = std::vector<std::vector<devices::HostArray>>;
+  Result<PerDevice> theirs_on_devices(const devices::Program& program, int replicas, int partitions,
+                                      std::span<const std::vector<devices::HostArray>> inputs);
   Result<std::vector<devices::Shape>> input_shapes(const devices::Program& program);
   // Nothing where they agree; else the first difference: result, element and both values, or which
   // of them refused.

@@ -23,6 +23,10 @@ std::string comparison_type(DType type) {
 
 RandomProgram random_program(std::uint64_t seed) { return ProgramMaker(seed).make(); }
 
+RandomProgram random_program(std::uint64_t seed, int devices, bool is_manual) {
+  return ProgramMaker(seed, devices, is_manual).make();
+}
+
 RandomProgram ProgramMaker::make() {
   steps_ = &program_.main.steps;
   for (std::int64_t i = 0, count = 1 + below(3); i < count; ++i) {
@@ -44,6 +48,7 @@ RandomProgram ProgramMaker::make() {
 }
 
 void ProgramMaker::add_step() {
+  if (program_.devices > 1 && chance(25)) return collective();
   using Maker = void (ProgramMaker::*)();
   static constexpr std::pair<int, Maker> kFamilies[] = {
       {14, &ProgramMaker::unary},
@@ -358,7 +363,8 @@ void ProgramMaker::branch() {
   if (!found) return;
   const TensorType wanted = type(*found);
   const bool two = chance(50);
-  const int selector = parameter({two ? DType::kI1 : DType::kI32, {}});
+  int selector = parameter({two ? DType::kI1 : DType::kI32, {}});
+  if (program_.devices > 1) selector = agreed(selector);
   std::vector<ProgramBlock> blocks;
   for (std::int64_t i = 0, count = two ? 2 : 1 + below(3); i < count; ++i)
     blocks.push_back(inner_block({}, {wanted}));

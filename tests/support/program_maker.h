@@ -1,6 +1,7 @@
 // ProgramMaker: how random_program makes one: step by step, each of a family of operations chosen
 // by weight, on values that are there. The parts: program_maker.cc (values, elementwise, control
-// flow), program_maker_shapes.cc (what moves elements), program_maker_sums.cc (what adds them up).
+// flow), program_maker_shapes.cc (what moves elements), program_maker_sums.cc (what adds them up),
+// program_maker_devices.cc (collectives).
 #pragma once
 
 #include <functional>
@@ -16,7 +17,12 @@ namespace millrace::testing {
 
 class ProgramMaker {
  public:
-  explicit ProgramMaker(std::uint64_t seed) : random_(seed, 0, 0) { program_.seed = seed; }
+  explicit ProgramMaker(std::uint64_t seed, int devices = 1, bool is_manual = false)
+      : random_(seed, 0, 0) {
+    program_.seed = seed;
+    program_.devices = devices;
+    program_.is_manual = is_manual;
+  }
   RandomProgram make();
 
  private:
@@ -94,7 +100,22 @@ class ProgramMaker {
   void dot();
   void convolution();
 
+  // program_maker_devices.cc
+  void collective();
+  void reduce_over_devices(bool scatters);
+  void gather_from_devices();
+  void exchange_with_devices();
+  void move_between_devices();
+  void device_id();
+  // Attributes that say who takes part, in groups of this size.
+  std::vector<ProgramAttribute> grouped(std::int64_t size, bool global);
+  std::int64_t group_size();
+  // The same on all devices.
+  int agreed(int selector);
+  int over_devices(int v, const Body& body, std::int64_t size);
+
   RandomStream random_;
+  int channels_ = 0;
   RandomProgram program_;
   std::vector<Facts> facts_;
   std::vector<int> scope_;                     // values that may be used here

@@ -47,7 +47,69 @@ class Printer {
     return std::move(text_);
   }
 
+  std::string print_manual() {
+    const std::vector<int>&in = program_.main.parameters, &out = program_.main.results;
+    const auto wholes = [this](int v) { return whole(v); };
+    const auto shardings = [this](int v) { return sharding(v); };
+    const auto parts = [this](int v) { return part(v); };
+    const auto arguments = [this](int v) {
+      return "%w" + std::to_string(v) + ": " + whole(v) + " {sdy.sharding = #sdy.sharding" +
+             sharding(v) + "}";
+    };
+    text_ = "module @seed_" + std::to_string(program_.seed) +
+            " {\nsdy.mesh @mesh = <[\"x\"=" + std::to_string(program_.devices) +
+            "]>\nfunc.func public @main(" + list(in, arguments) + ") -> (" +
+            list(out,
+                 [&](int v) {
+                   return whole(v) + " {sdy.sharding = #sdy.sharding" + sharding(v) + "}";
+                 }) +
+            ") {\n  %r:" + std::to_string(out.size()) + " = sdy.manual_computation(" +
+            list(in, [](int v) { return "%w" + std::to_string(v); }) + ") in_shardings=[" +
+            list(in, shardings) + "] out_shardings=[" + list(out, shardings) +
+            "] manual_axes={\"x\"} (" +
+            list(in, [&](int v) { return "%p" + std::to_string(v) + ": " + part(v); }) + ") {\n";
+    for (const int v : in) {
+      text_ += "  " + name(v) + " = \"stablehlo.reshape\"(%p" + std::to_string(v) + ") : (" +
+               part(v) + ") -> " + program_.type(v).text() + "\n";
+    }
+    for (const ProgramStep& step : program_.main.steps) add(step, "  ");
+    std::vector<std::string> returned;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      returned.push_back("%q" + std::to_string(i));
+      text_ += "  " + returned.back() + " = \"stablehlo.reshape\"(" + name(out[i]) + ") : (" +
+               program_.type(out[i]).text() + ") -> " + part(out[i]) + "\n";
+    }
+    std::string values, results;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      values += (i == 0 ? "" : ", ") + returned[i];
+      results += (i == 0 ? "%r#" : ", %r#") + std::to_string(i);
+    }
+    text_ += "  sdy.return " + values + " : " + list(out, parts) + "\n} : (" + list(in, wholes) +
+             ") -> (" + list(out, wholes) + ")\n  return " + results + " : " + list(out, wholes) +
+             "\n}\n}\n";
+    return std::move(text_);
+  }
+
  private:
+  TensorType with_devices(int value, int devices) const {
+    TensorType type = program_.type(value);
+    type.dims.insert(type.dims.begin(), devices);
+    return type;
+  }
+  std::string whole(int value) const { return with_devices(value, program_.devices).text(); }
+  std::string part(int value) const { return with_devices(value, 1).text(); }
+  std::string sharding(int value) const {
+    std::string text = "<@mesh, [{\"x\"}";
+    for (std::size_t d = 0; d < program_.type(value).dims.size(); ++d) text += ", {}";
+    return text + "]>";
+  }
+  template <class Word>
+  static std::string list(const std::vector<int>& values, Word word) {
+    std::string text;
+    for (const int v : values) text += (text.empty() ? "" : ", ") + word(v);
+    return text;
+  }
+
   static std::string name(int value) { return "%v" + std::to_string(value); }
   static std::string names(const std::vector<int>& values) {
     std::string text;
@@ -194,11 +256,14 @@ std::set<std::string> RandomProgram::ops() const {
 
 std::string RandomProgram::to_text() const { return Printer(*this).print(); }
 
-std::vector<HostArray> random_inputs(const RandomProgram& program) {
+std::string RandomProgram::to_manual_text() const { return Printer(*this).print_manual(); }
+
+std::vector<HostArray> random_inputs(const RandomProgram& program, int device) {
   std::vector<HostArray> arrays;
   for (const int p : program.main.parameters) {
     const TensorType& type = program.type(p);
-    RandomStream random(program.seed, static_cast<std::uint32_t>(p), 1);
+    RandomStream random(program.seed, static_cast<std::uint32_t>(p),
+                        1 + static_cast<std::uint32_t>(device));
     HostArray array = HostArray::make(type.shape());
     const std::size_t width = devices::byte_width(type.dtype);
     for (std::size_t at = 0; at < array.bytes().size(); at += width) {

@@ -57,6 +57,10 @@ struct ProgramStep {
 
 struct RandomProgram {
   std::uint64_t seed = 0;
+  // Of several devices each runs it on arguments of its own: replicas, or places along the axis "x"
+  // of a mesh.
+  int devices = 1;
+  bool is_manual = false;         // places along an axis
   std::vector<TensorType> types;  // by value
   std::set<int> special;          // parameters with NaN, infinities and zeros of both signs
   ProgramBlock main;
@@ -68,15 +72,20 @@ struct RandomProgram {
   // Names of the operations in it, without their dialect.
   std::set<std::string> ops() const;
   std::string to_text() const;
+  // A global program, whose arrays have the devices as a dimension in front: what each does stands
+  // in sdy.manual_computation.
+  std::string to_manual_text() const;
 };
 
 // Valid by the rules of the specification; the same for the same seed, on any machine. Its results
 // do not hang on the order of additions but for rounding: what jumps (comparisons, floor, sort) is
 // applied to values without rounding only.
 RandomProgram random_program(std::uint64_t seed);
+// The same with collectives, for several devices.
+RandomProgram random_program(std::uint64_t seed, int devices, bool is_manual);
 
 // One array per parameter, from the seed and the parameter's number: small numbers, of which sums
 // and products stay small.
-std::vector<devices::HostArray> random_inputs(const RandomProgram& program);
+std::vector<devices::HostArray> random_inputs(const RandomProgram& program, int device = 0);
 
 }  // namespace millrace::testing

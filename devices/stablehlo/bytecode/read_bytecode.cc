@@ -152,7 +152,7 @@ class Operations {
     if (!record.at_end()) record.fail("more properties than the operation has");
   }
 
-  // Of Shardy's operations, those that frontends write; of others they are skipped.
+  // Those of Shardy's operations that frontends write; those of others are skipped.
   void read_sdy_properties(ByteCursor& record, Draft& d) {
     if (dialect_of(*d.name) != "sdy") return;
     for (const SdyOp& op : kSdyOps) {

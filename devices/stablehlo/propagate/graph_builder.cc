@@ -8,6 +8,7 @@
 #include "millrace/devices/stablehlo/ir/message.h"
 #include "millrace/devices/stablehlo/propagate/graph.h"
 #include "millrace/devices/stablehlo/propagate/op_rules.h"
+#include "millrace/devices/stablehlo/sharding/manual.h"
 
 namespace millrace::devices::stablehlo::propagate {
 
@@ -135,9 +136,9 @@ class GraphBuilder {
           if (!read) return ir::invalid(op, read.error().message());
           constraints_[op.operand(0)].push_back({&op, without_ones(*std::move(read))});
         } else if (op.name() == "sdy.manual_computation") {
-          MILLRACE_TRY(auto list, read_list(op, "in_shardings", count(op.operand_count())));
+          MILLRACE_TRY(const sharding::Manual manual, sharding::read_manual(op, meshes_));
           for (int i = 0; i < op.operand_count(); ++i)
-            constraints_[op.operand(i)].push_back({&op, without_ones(std::move(list[count(i)]))});
+            constraints_[op.operand(i)].push_back({&op, without_ones(manual.in[count(i)])});
         }
         for (const ir::Region& inner : op.regions()) MILLRACE_TRY_STATUS(find_constraints(inner));
       }
@@ -492,10 +493,7 @@ class GraphBuilder {
   // manual axes.
   Status visit_manual(Scope& scope, const Op& op) {
     MILLRACE_TRY(const auto operands, use_all(scope, op.operands()));
-    MILLRACE_TRY(const auto in, read_list(op, "in_shardings", count(op.operand_count())));
-    MILLRACE_TRY(const auto out, read_list(op, "out_shardings", count(op.result_count())));
-    const auto axes = sharding::read_manual_axes(op.attr("manual_axes"));
-    if (!axes) return ir::invalid(op, axes.error().message());
+    MILLRACE_TRY(const sharding::Manual manual, sharding::read_manual(op, meshes_));
     if (op.regions().size() != 1 || op.region().empty())
       return ir::invalid(op, "a manual computation without its body");
     const ir::Block& block = op.region().block();
@@ -504,8 +502,8 @@ class GraphBuilder {
     Scope inner;
     inner.depth = scope.depth;
     for (int i = 0; i < op.operand_count(); ++i) {
-      MILLRACE_TRY(const int seen, make_view(op, op.operand(i)->type(), in[count(i)], *axes,
-                                             block.argument(i)->type()));
+      MILLRACE_TRY(const int seen, make_view(op, op.operand(i)->type(), manual.in[count(i)],
+                                             manual.axes, block.argument(i)->type()));
       add_edge({operands[count(i)]}, graph_.root(seen));
       define_edge(inner, block.argument(i), seen);
     }
@@ -515,7 +513,7 @@ class GraphBuilder {
     for (int i = 0; i < op.result_count(); ++i) {
       const ir::Type local = block.terminator()->operand(i)->type();
       MILLRACE_TRY(const int seen,
-                   make_view(op, op.result(i)->type(), out[count(i)], *axes, local));
+                   make_view(op, op.result(i)->type(), manual.out[count(i)], manual.axes, local));
       add_edge({returned[count(i)]}, seen);
       define_edge(scope, op.result(i), graph_.root(seen));
     }

@@ -18,7 +18,7 @@ Result<std::optional<Rule>> rule_of(const ir::Op& op);
 // It does to each element what it does to the others, or is a constraint.
 bool is_elementwise(const ir::Op& op);
 
-// Of op_rules.cc's table, in files of their own: what moves windows and indexed slices.
+// Parts of rule_of in files of their own: what moves windows and indexed slices.
 Rule gather_rule(const ir::Op& op);
 Rule scatter_rule(const ir::Op& op);
 Rule convolution_rule(const ir::Op& op);

@@ -15,7 +15,7 @@ using sharding::Sharding;
 // Rounds of a propagation: each lets axes go where those before it did not.
 enum class Round : std::uint8_t {
   kAlone,         // through what keeps dimensions, where no other operation uses the operands
-  kShared,        // the same, whoever else uses them
+  kShared,        // the same, also where others use them
   kPassing,       // along factors that need no other device
   kNotBroadcast,  // everywhere but forwards through broadcasts
   kAll,

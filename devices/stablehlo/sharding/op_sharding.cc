@@ -1,5 +1,5 @@
 // The message has one array of devices, whose dimensions are those of the tiles and then those of
-// what is not cut: unreduced, replicated. It is told as 0, 1, 2, ... reshaped and transposed
+// what is not cut: unreduced, replicated. It is written as 0, 1, 2, ... reshaped and transposed
 // (iota_reshape_dims, iota_transpose_perm), or device by device.
 #include "millrace/devices/stablehlo/sharding/op_sharding.h"
 

@@ -1,5 +1,5 @@
-// A sharding as the message OpSharding of XLA's xla_data.proto, which PJRT clients read: JAX makes
-// the sharding of an array of it. Read next: sharding.h.
+// A sharding as XLA's protobuf message OpSharding, which PJRT clients read: JAX makes the sharding
+// of an array of it. Read next: sharding.h.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace millrace::devices::stablehlo::sharding {
 
-// The bytes of the message. Open dimensions, priorities and explicitly replicated axes are not
-// told: it says how the array lies. The kind of reduction of unreduced axes is not told either.
+// The bytes of the message. It says how the array lies: open dimensions, priorities, explicitly
+// replicated axes and the kind of reduction of unreduced axes have no place in it.
 std::string to_op_sharding(const Sharding& sharding);
 
 }  // namespace millrace::devices::stablehlo::sharding

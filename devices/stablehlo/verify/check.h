@@ -72,6 +72,11 @@ class Check {
     if (!error_) error_ = ir::invalid(where, parts...).error();
     return false;
   }
+  // An error of another, which has the place.
+  bool passes_on(const Error& error) {
+    if (!error_) error_ = error;
+    return false;
+  }
   const std::optional<Error>& error() const { return error_; }
 
   // So many operands and results.

@@ -6,6 +6,8 @@
 
 #include "millrace/devices/stablehlo/verify/rules.h"
 
+#include "millrace/devices/stablehlo/sharding/manual.h"
+
 namespace millrace::devices::stablehlo::verify {
 namespace {
 
@@ -88,15 +90,6 @@ bool replica_groups(Check& c, Groups kind) {
       return c.fail(found, " but not ", i, ", expected each up to the last");
   }
   return true;
-}
-
-// Whether a whole is some times the part in each dimension.
-bool divides(ir::Type part, ir::Type whole) {
-  if (part.element() != whole.element() || part.rank() != whole.rank()) return false;
-  return all(part.rank(), [&](int d) {
-    const std::int64_t less = part.dim(d), more = whole.dim(d);
-    return agree(less, more) || (less > 0 && more % less == 0);
-  });
 }
 
 }  // namespace
@@ -219,29 +212,23 @@ bool check_async_done(Check& c) {
          same_list(c, c.result_types(), c.operand(0).members(), "result");
 }
 
-// The body is for parts of the arrays around it; which parts, its shardings say, which are not seen
-// through here.
+// The body has parts of the operands and results, by the manual axes. Without attributes, as on one
+// device, the part is the whole.
 bool check_manual_computation(Check& c) {
   if (!c.regions(1)) return false;
   const ir::Region& body = c.op.region();
   if (body.blocks().size() != 1 || body.block().empty() ||
       body.block().terminator()->name() != "sdy.return")
     return c.fail("its body is not one block that ends in sdy.return");
-  const std::vector<ir::Type> any(c.op.operands().size()), given(c.op.results().size());
-  const auto is_part = [&](ir::Type part, ir::Type whole, const std::string& what) {
-    return part == whole || (part.is_tensor() && whole.is_tensor() && divides(part, whole)) ||
-           c.fail(what, " is ", part, ", expected a part of ", whole);
-  };
-  return c.region_types(0, any, given) &&
-         all(c.op.operand_count(),
-             [&](int i) {
-               return is_part(body.block().argument(i)->type(), c.operand(i),
-                              ir::message("argument ", i, " of its body"));
-             }) &&
-         all(c.op.result_count(), [&](int i) {
-           return is_part(body.block().terminator()->operand(i)->type(), c.result(i),
-                          ir::message("value ", i, " that its body returns"));
-         });
+  std::vector<ir::Type> in = c.operand_types(), out = c.result_types();
+  if (!c.op.attr("manual_axes")) return c.region_types(0, in, out);
+  const auto meshes = sharding::Meshes::of(c.module);
+  if (!meshes) return c.fail(meshes.error().message());
+  const auto manual = sharding::read_manual(c.op, *meshes);
+  if (!manual) return c.passes_on(manual.error());
+  in = sharding::local_types(c.module, in, manual->in, manual->axes);
+  out = sharding::local_types(c.module, out, manual->out, manual->axes);
+  return c.region_types(0, in, out);
 }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -22,7 +22,7 @@ const Rule& rule_of(const ir::Op& op);
 // indexing.cc, chlo.cc, algebra.cc, control.cc, and collective.cc (among processes, and on tokens).
 #define MILLRACE_OP_CHECK(kind, check, types) bool check(Check& c);
 #include "millrace/devices/stablehlo/ir/ops.inc"
-bool check_manual_computation(Check& c);  // sdy's, on one device
+bool check_manual_computation(Check& c);  // sdy's
 
 // What the result of an elementwise op is, given that all operands have one type T.
 enum class Outcome {

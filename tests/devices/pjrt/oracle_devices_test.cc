@@ -1,0 +1,206 @@
+// Random programs over 2 and 4 devices, with collectives, as one program on the CPU device and on
+// devices of XLA's CPU client: 1,000 of them, 10,000 with MILLRACE_LONG=1. Half of them are local
+// programs of replicas, half global ones with sdy.manual_computation. What differs is made small
+// and printed. MILLRACE_SEED=N begins at another seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "millrace/devices/stablehlo/ir/print.h"
+#include "millrace/devices/stablehlo/sharding/read_sharding.h"
+#include "millrace/devices/stablehlo/spread/spread.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
+#include "tests/support/oracle.h"
+#include "tests/support/random_program.h"
+#include "tests/support/shrink.h"
+
+namespace millrace::testing {
+namespace {
+
+namespace ir = devices::stablehlo::ir;
+namespace sharding = devices::stablehlo::sharding;
+namespace spread = devices::stablehlo::spread;
+
+using devices::DType;
+using devices::HostArray;
+using devices::Program;
+using devices::Shape;
+
+constexpr int kShards = 40;  // so that each ends in time with MILLRACE_LONG too
+
+int programs_per_shard() {
+  const char* const all = std::getenv("MILLRACE_LONG");
+  return all != nullptr && std::string(all) == "1" ? 250 : 25;
+}
+
+std::uint64_t first_seed() {
+  const char* const text = std::getenv("MILLRACE_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Without arrays that have no elements: XLA takes no collectives of such, and does not cut them.
+RandomProgram program_of(std::uint64_t seed) {
+  constexpr std::uint64_t kNext = std::uint64_t{1} << 32;
+  for (std::uint64_t at = seed;; at += kNext) {
+    RandomProgram program = random_program(at, seed % 4 < 2 ? 2 : 4, seed % 2 == 1);
+    if (std::ranges::all_of(program.types, [](const TensorType& t) { return t.elements() > 0; }))
+      return program;
+  }
+}
+
+Tolerance tolerance_of(const RandomProgram& program) {
+  std::set<DType> types;
+  for (const TensorType& type : program.types) types.insert(type.dtype);
+  double loose = 1e-9;
+  if (types.contains(DType::kF32) || types.contains(DType::kC64)) loose = 2e-4;
+  if (types.contains(DType::kF16)) loose = 1e-2;
+  if (types.contains(DType::kBF16)) loose = 6e-2;
+  return {.relative = loose, .absolute = loose, .scaled = true};
+}
+
+// What a device has of an array with the devices in front.
+HostArray reshaped(const HostArray& array, std::span<const std::int64_t> dims) {
+  HostArray made = HostArray::make(Shape(array.shape().dtype(), dims));
+  std::ranges::copy(array.bytes(), made.mutable_bytes().begin());
+  return made;
+}
+
+Oracle::PerDevice inputs_of(const RandomProgram& program) {
+  Oracle::PerDevice inputs;
+  for (int d = 0; d < program.devices; ++d) {
+    auto& arrays = inputs.emplace_back();
+    for (const HostArray& array : random_inputs(program, d)) {
+      std::vector<std::int64_t> dims(array.shape().dims().begin(), array.shape().dims().end());
+      if (program.is_manual) dims.insert(dims.begin(), 1);
+      arrays.push_back(reshaped(array, dims));
+    }
+  }
+  return inputs;
+}
+
+Result<spread::Spread> spread_of(const RandomProgram& program) {
+  MILLRACE_TRY(const ir::Module module,
+               devices::stablehlo::text::read_text(program.is_manual ? program.to_manual_text()
+                                                                     : program.to_text()));
+  MILLRACE_TRY_STATUS(devices::stablehlo::verify::verify(module));
+  if (!program.is_manual) return spread::spread(module, {program.devices, 1});
+  MILLRACE_TRY(const auto meshes, sharding::Meshes::of(module));
+  const ir::Function& main = *module.find("main");
+  std::vector<sharding::Sharding> in, out;
+  for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
+    MILLRACE_TRY(in.emplace_back(),
+                 sharding::read_sharding(main.arg_attribute(i, "sdy.sharding"), meshes));
+  }
+  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
+    MILLRACE_TRY(
+        out.emplace_back(),
+        sharding::read_sharding(ir::find(main.result_attributes(i), "sdy.sharding"), meshes));
+  }
+  return spread::spread_global(module, program.devices, {in, out});
+}
+
+// What the one program gives, on the CPU device or on one of theirs.
+Result<Oracle::PerDevice> run_spread(Oracle& oracle, bool theirs, const RandomProgram& program,
+                                     const Oracle::PerDevice& inputs) {
+  MILLRACE_TRY(const spread::Spread made, spread_of(program));
+  std::vector<HostArray> arguments;
+  for (const auto& [device, argument] : made.inputs)
+    arguments.push_back(
+        inputs[static_cast<std::size_t>(device)][static_cast<std::size_t>(argument)]);
+  const Program one = Program::from_text(ir::print(made.module));
+  MILLRACE_TRY(const std::vector<HostArray> results,
+               theirs ? oracle.theirs(one, arguments) : oracle.ours(one, arguments));
+  Oracle::PerDevice outputs;
+  for (const auto& device : made.outputs) {
+    auto& arrays = outputs.emplace_back();
+    for (const int r : device) arrays.push_back(results[static_cast<std::size_t>(r)]);
+  }
+  return outputs;
+}
+
+std::optional<std::string> first_difference(const RandomProgram& program,
+                                            const Oracle::PerDevice& mine,
+                                            const Oracle::PerDevice& theirs) {
+  for (std::size_t d = 0; d < mine.size(); ++d) {
+    if (const auto wrong = difference(mine[d], theirs[d], tolerance_of(program)))
+      return "device " + std::to_string(d) + ", " + *wrong;
+  }
+  return std::nullopt;
+}
+
+struct Outcome {
+  Verdict verdict = Verdict::kSame;
+  std::string words;
+  // XLA gives for the one program what it gives for the devices' own: it was spread right.
+  bool of_one_device = false;
+};
+
+Outcome compare(Oracle& oracle, const RandomProgram& program) {
+  const Oracle::PerDevice inputs = inputs_of(program);
+  const auto mine = run_spread(oracle, false, program, inputs);
+  if (!mine) return {Verdict::kOursRefused, mine.error().to_string()};
+  const auto other = oracle.theirs_on_devices(
+      Program::from_text(program.is_manual ? program.to_manual_text() : program.to_text()),
+      program.is_manual ? 1 : program.devices, program.is_manual ? program.devices : 1, inputs);
+  if (!other) return {Verdict::kTheirsRefused, other.error().to_string()};
+  const auto wrong = first_difference(program, *mine, *other);
+  if (!wrong) return {};
+  const auto one = run_spread(oracle, true, program, inputs);
+  return {Verdict::kDifferent, *wrong, one && !first_difference(program, *one, *other)};
+}
+
+bool fails(Oracle& oracle, const RandomProgram& program) {
+  const Outcome found = compare(oracle, program);
+  return found.verdict == Verdict::kOursRefused ||
+         (found.verdict == Verdict::kDifferent && !found.of_one_device);
+}
+
+class RandomDevicesTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomDevicesTest, ProgramsAgreeWithXla) {
+  const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
+  if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+  const int count = programs_per_shard();
+  const std::uint64_t first = first_seed() + static_cast<std::uint64_t>(GetParam() * count);
+  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1
+            << std::endl;  // at once: a program may end the process in XLA
+  int refused = 0, of_one_device = 0, failed = 0;
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
+    const RandomProgram program = program_of(seed);
+    const Outcome found = compare(*oracle, program);
+    if (found.verdict == Verdict::kSame) continue;
+    if (found.verdict == Verdict::kTheirsRefused) {
+      ++refused;
+      std::cout << "seed " << seed << ": XLA refused: " << found.words << "\n";
+      continue;
+    }
+    if (found.of_one_device) {
+      ++of_one_device;
+      std::cout << "seed " << seed << ": on one device XLA differs as well: " << found.words
+                << "\n";
+      continue;
+    }
+    const Shrunk small = shrink(
+        program, [&](const RandomProgram& candidate) { return fails(*oracle, candidate); }, 100);
+    ADD_FAILURE() << "seed " << seed << ", " << program.devices
+                  << (program.is_manual ? " places" : " replicas") << ": " << found.words
+                  << "\nmade small in " << small.tries
+                  << " tries: " << compare(*oracle, small.program).words << "\n"
+                  << small.program.to_text();
+    if (++failed == 3) break;
+  }
+  EXPECT_LE(of_one_device, 1 + count / 20) << "too often for an oracle";
+  EXPECT_LE(refused, 1 + count / 50)
+      << "a generator whose programs XLA does not take tests nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, RandomDevicesTest, ::testing::Range(0, kShards));
+
+}  // namespace
+}  // namespace millrace::testing
