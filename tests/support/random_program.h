@@ -57,7 +57,7 @@ struct ProgramStep {
 
 struct RandomProgram {
   std::uint64_t seed = 0;
-  // Of several devices each runs it on arguments of its own: replicas, or places along the axis "x"
+  // Each of these runs it on arguments of its own: they are replicas, or places along the axis "x"
   // of a mesh.
   int devices = 1;
   bool is_manual = false;         // places along an axis

@@ -34,7 +34,7 @@ class Collective {
 
   Values none() const { return Values(static_cast<std::size_t>(places_.size()), nullptr); }
   Each each(Values values) const { return {std::move(values), members_}; }
-  // Of operand i, in the group's order, with elements of the type.
+  // The group's arrays of operand i, in its order, with elements of the type.
   Values of_group(int i, const std::vector<int>& group, ir::Type element);
   Status check_static() const;
 

@@ -17,7 +17,7 @@ enum Holds : unsigned {
   kLoops = 8,
 };
 
-// Of the operations of one module, each looked at once. Thread-safety: confined.
+// What the operations of one module hold; each is looked at once. Thread-safety: confined.
 class Contents {
  public:
   explicit Contents(const ir::Module& module) : module_(module) {}

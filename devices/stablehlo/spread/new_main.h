@@ -2,10 +2,11 @@
 // each device gets, and what may be overwritten.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "millrace/devices/stablehlo/ir/module.h"
-#include "millrace/devices/stablehlo/spread/spread.h"
+#include "millrace/devices/stablehlo/spread/one_program.h"
 
 namespace millrace::devices::stablehlo::spread {
 

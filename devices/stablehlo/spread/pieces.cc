@@ -38,7 +38,7 @@ ir::Value* combine(Maker& make, sharding::Reduction reduction, ir::Value* a, ir:
   }
 }
 
-// Of parts that differ in this dimension and later ones, in order.
+// Parts that differ in this dimension and later ones, in order, become one array.
 ir::Value* joined(Maker& make, std::span<const Part> parts, std::size_t dimension) {
   if (parts.size() == 1) return parts.front().value;
   std::vector<ir::Value*> slices;

@@ -1,7 +1,8 @@
 // spread: a program for several devices becomes one program without collectives, which computes
 // what all of them would. All devices of a process share one memory: a collective is an operation
 // on the values of the devices in its group. What differs between devices is there once for each
-// (a clone), what is equal on some of them is computed once for these. Pure. Read next: walk.h.
+// (a clone), what is equal on some of them is computed once for these. Pure. Read next:
+// one_program.h, walk.h.
 #pragma once
 
 #include <span>
@@ -10,6 +11,7 @@
 #include "millrace/core/base/error.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 #include "millrace/devices/stablehlo/sharding/sharding.h"
+#include "millrace/devices/stablehlo/spread/one_program.h"
 
 namespace millrace::devices::stablehlo::spread {
 
@@ -17,21 +19,6 @@ namespace millrace::devices::stablehlo::spread {
 struct SpreadOptions {
   int replicas = 1;
   int partitions = 1;
-};
-
-// Arrays are counted as a caller sees them: members of tuples in a row, tokens not at all.
-struct Spread {
-  struct Part {
-    int device = 0;    // in the launch
-    int argument = 0;  // of the program as it was
-  };
-  // @main alone, for one device: no collectives, no ids of devices, no calls. Arguments that may be
-  // overwritten keep the attributes that say so, where no two devices get the same result.
-  ir::Module module;
-  std::vector<Part> inputs;  // what array k of the arguments of module's @main is
-  // outputs[device][r]: the result of module's @main that is result r of the device. Equal numbers
-  // are one array, which devices share.
-  std::vector<std::vector<int>> outputs;
 };
 
 // A local program: each device runs @main on arguments of its own. module is verified and is not
@@ -42,7 +29,7 @@ Result<Spread> spread(const ir::Module& module, const SpreadOptions& options);
 Result<Spread> spread(const ir::Module& module, const ir::Function& main,
                       const SpreadOptions& options);
 
-// Where the arguments and results of @main lie, one sharding for each (propagate/propagate.h).
+// Where the arguments and results of @main lie, one sharding for each.
 struct Layouts {
   std::span<const sharding::Sharding> arguments;
   std::span<const sharding::Sharding> results;

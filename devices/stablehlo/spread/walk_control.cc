@@ -47,7 +47,7 @@ class Walk::Slots {
     }
   }
   std::size_t size() const { return slots_.size(); }
-  // Of the lists, what each slot holds.
+  // What each slot holds of the lists.
   Values of(const std::vector<Each>& lists) const {
     Values values;
     for (const auto& [list, member] : slots_) values.push_back(lists[list][member]);

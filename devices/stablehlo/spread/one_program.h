@@ -1,0 +1,26 @@
+// Spread: one program that stands for several devices', and which arrays of theirs it takes and
+// gives. Read next: spread.h, which makes it.
+#pragma once
+
+#include <vector>
+
+#include "millrace/devices/stablehlo/ir/module.h"
+
+namespace millrace::devices::stablehlo::spread {
+
+// Arrays are counted as a caller sees them: members of tuples in a row, tokens not at all.
+struct Spread {
+  struct Part {
+    int device = 0;    // in the launch
+    int argument = 0;  // of the program as it was
+  };
+  // @main alone, for one device: no collectives, no ids of devices, no calls. Arguments that may be
+  // overwritten keep the attributes that say so, where no two devices get the same result.
+  ir::Module module;
+  std::vector<Part> inputs;  // what array k of the arguments of module's @main is
+  // outputs[device][r]: the result of module's @main that is result r of the device. Equal numbers
+  // are one array, which devices share.
+  std::vector<std::vector<int>> outputs;
+};
+
+}  // namespace millrace::devices::stablehlo::spread
