@@ -5,6 +5,7 @@
 #include <string>
 
 #include "millrace/devices/stablehlo/ir/message.h"
+#include "millrace/devices/stablehlo/spread/mesh_groups.h"
 
 namespace millrace::devices::stablehlo::spread {
 namespace {
@@ -140,6 +141,13 @@ Result<Groups> groups_of(const ir::Op& op, const Places& places, const Members& 
       if (i % columns == 0) listed.emplace_back();
       if ((*all)[i] != -1) listed.back().push_back((*all)[i]);
     }
+  } else if (const auto* axes = given.as<ir::OpaqueAttr>()) {
+    auto groups = groups_of_axes(axes->text, *places.meshes);
+    if (!groups) {
+      return fail(groups.error().code(),
+                  ir::message(op.where(), ": replica_groups: ", groups.error().message()));
+    }
+    listed = *std::move(groups);
   } else if (given && given.as<ir::DenseAttr>() == nullptr) {
     return ir::unimplemented(op, "its replica_groups are no list of processes");
   }

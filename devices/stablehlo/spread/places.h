@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "millrace/devices/stablehlo/ir/op.h"
+#include "millrace/devices/stablehlo/sharding/read_sharding.h"
 
 namespace millrace::devices::stablehlo::spread {
 
@@ -20,7 +21,8 @@ struct Places {
   std::vector<int> devices;  // of clone i: replica * partitions + partition
   // Axes of a mesh along which there are clones, in a program of whole arrays.
   std::vector<std::string> manual_axes = {};
-  bool is_whole = false;  // one clone that stands for all devices
+  bool is_whole = false;                     // one clone that stands for all devices
+  const sharding::Meshes* meshes = nullptr;  // of the program; not owned
 
   int size() const { return static_cast<int>(devices.size()); }
   int device(int clone) const { return devices[static_cast<std::size_t>(clone)]; }

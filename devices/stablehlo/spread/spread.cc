@@ -114,7 +114,9 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
         ir::message("a program for ", options.replicas, " replicas of ", options.partitions,
                     " partitions: expected one at least, and ", kMaxDevices, " devices at most"));
   }
+  MILLRACE_TRY(const sharding::Meshes meshes, sharding::Meshes::of(module));
   Places places{options.replicas, options.partitions, {}};
+  places.meshes = &meshes;
   places.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));
   std::iota(places.devices.begin(), places.devices.end(), 0);
   NewMain made(module, main, places.size());
@@ -142,6 +144,7 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
   MILLRACE_TRY(const ir::Function* main, entry_of(module));
   MILLRACE_TRY_STATUS(check_annotations(module));
   MILLRACE_TRY_STATUS(check_layouts(*main, devices, layouts));
+  MILLRACE_TRY(const sharding::Meshes meshes, sharding::Meshes::of(module));
   const ir::Block& written = main->body().block();
   NewMain made(module, *main, devices);
   std::vector<std::vector<Holders>> holders;
@@ -171,7 +174,7 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
     walk.set(&argument,
              Each(assemble(make, std::move(parts), layouts.arguments[a], argument.type())));
   }
-  const Places whole{1, devices, {0}, {}, true};
+  const Places whole{1, devices, {0}, {}, true, &meshes};
   Frame frame{body, whole, {0}};
   MILLRACE_TRY(const std::vector<Each> returned, walk.block(written, frame));
   for (std::size_t r = 0; r < returned.size(); ++r) {

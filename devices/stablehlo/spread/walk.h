@@ -111,7 +111,6 @@ class Walk {
   Result<Each> leaving(const ir::Op& op, int i, const Each& inside, const Manual& manual,
                        Frame& frame);
   Status manual(const ir::Op& op, Frame& frame);
-  Result<const sharding::Meshes*> meshes_of(const ir::Op& op);
 
   const ir::Module& from_;
   ir::Module& into_;
@@ -120,7 +119,6 @@ class Walk {
   KnownParts parts_;         // of whole arrays
   std::unordered_map<const ir::Value*, std::vector<Each>> futures_;
   std::unordered_map<std::int64_t, const ir::Op*> channels_;  // the first operation of each
-  std::optional<sharding::Meshes> meshes_;                    // once they are needed
   std::int64_t budget_;                                       // of operations that are still made
   int depth_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "millrace/devices/stablehlo/ir/message.h"
+#include "millrace/devices/stablehlo/sharding/manual.h"
 #include "millrace/devices/stablehlo/spread/pieces.h"
 #include "millrace/devices/stablehlo/spread/walk.h"
 
@@ -15,16 +16,11 @@ using sharding::Sharding;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-std::unexpected<Error> wrong(const ir::Op& op, const Error& error) {
-  return fail(error.code(), ir::message(op.where(), ": ", error.message()));
-}
-
 }  // namespace
 
 struct Walk::Manual {
+  sharding::Manual says;
   std::shared_ptr<const Mesh> mesh;
-  std::vector<std::string> axes;
-  std::vector<Sharding> in, out;
   bool is_of_all = false;  // no axis of the mesh is left, and each device has a clone
   Places places;           // of the body
   std::vector<int> outer;  // of each of its clones: the clone around it
@@ -32,19 +28,8 @@ struct Walk::Manual {
 
 Result<Walk::Manual> Walk::manual_of(const ir::Op& op, const Frame& frame) {
   Manual manual;
-  MILLRACE_TRY(const sharding::Meshes* meshes, meshes_of(op));
-  const auto shardings = [&](std::string_view name, int count) -> Result<std::vector<Sharding>> {
-    auto read = sharding::read_shardings(op.attr(name), *meshes);
-    if (!read) return wrong(op, read.error());
-    if (std::ssize(*read) == count) return read;
-    return ir::invalid(op, name, " has ", read->size(), " shardings, expected ", count);
-  };
-  MILLRACE_TRY(manual.in, shardings("in_shardings", op.operand_count()));
-  MILLRACE_TRY(manual.out, shardings("out_shardings", op.result_count()));
-  const auto axes = sharding::read_manual_axes(op.attr("manual_axes"));
-  if (!axes) return wrong(op, axes.error());
-  manual.axes = *axes;
-  for (const auto* list : {&manual.in, &manual.out}) {
+  MILLRACE_TRY(manual.says, sharding::read_manual(op, *frame.places.meshes));
+  for (const auto* list : {&manual.says.in, &manual.says.out}) {
     for (const Sharding& s : *list) {
       if (manual.mesh == nullptr || manual.mesh->axes.empty()) manual.mesh = s.mesh;
       if (s.mesh->axes.empty() || s.mesh->axes == manual.mesh->axes) continue;
@@ -52,16 +37,17 @@ Result<Walk::Manual> Walk::manual_of(const ir::Op& op, const Frame& frame) {
                          to_string(*s.mesh), ", expected one mesh");
     }
   }
-  for (const auto& [name, mesh] : meshes->all()) {
-    if (manual.mesh == nullptr && std::ranges::all_of(manual.axes, [&](const std::string& axis) {
-          return mesh->find(axis).has_value();
-        }))
+  for (const auto& [name, mesh] : frame.places.meshes->all()) {
+    if (manual.mesh == nullptr &&
+        std::ranges::all_of(manual.says.axes,
+                            [&](const std::string& axis) { return mesh->find(axis).has_value(); }))
       manual.mesh = mesh;
   }
   if (manual.mesh == nullptr) manual.mesh = std::make_shared<Mesh>();
   MILLRACE_TRY_STATUS(set_places(op, manual, frame));
   const auto is_manual = [&](const sharding::MeshAxis& axis) {
-    return axis.size == 1 || std::ranges::find(manual.axes, axis.name) != manual.axes.end();
+    return axis.size == 1 ||
+           std::ranges::find(manual.says.axes, axis.name) != manual.says.axes.end();
   };
   manual.is_of_all = frame.places.is_whole && !manual.mesh->axes.empty() &&
                      manual.places.size() == frame.places.partitions &&
@@ -72,10 +58,11 @@ Result<Walk::Manual> Walk::manual_of(const ir::Op& op, const Frame& frame) {
 Status Walk::set_places(const ir::Op& op, Manual& manual, const Frame& frame) {
   const Mesh& mesh = *manual.mesh;
   const Places& around = frame.places;
-  manual.places = {around.replicas, around.partitions, {}, around.manual_axes};
+  manual.places = {around.replicas, around.partitions, {}, around.manual_axes,
+                   false,           around.meshes};
   std::vector<std::size_t> axes;
   std::int64_t clones = std::ssize(frame.members);
-  for (const std::string& name : manual.axes) {
+  for (const std::string& name : manual.says.axes) {
     const auto axis = mesh.find(name);
     if (!axis)
       return ir::invalid(op, "manual axis \"", name, "\" is none of the mesh ", to_string(mesh));
@@ -119,19 +106,13 @@ Status Walk::set_places(const ir::Op& op, Manual& manual, const Frame& frame) {
 // Operand i as the body has it.
 Result<Each> Walk::entering(const ir::Op& op, int i, const Manual& manual, const Members& all,
                             Frame& frame) {
-  const Sharding& sharding = manual.in[index(i)];
-  const ir::Type type = op.operand(i)->type(), inside = op.region().block().argument(i)->type();
+  const Sharding& sharding = manual.says.in[index(i)];
+  const ir::Type type = op.operand(i)->type();
   if (!type.is_tensor() || !type.has_static_shape()) {
     return ir::unimplemented(op, "operand ", i, " is ", type,
                              ", expected an array of known dimensions");
   }
-  if (const Status fits = sharding::check_type(sharding, type); !fits)
-    return wrong(op, fits.error());
-  const auto local = sharding::local_shape(sharding, type.dims(), manual.axes);
-  if (!std::ranges::equal(local, inside.dims())) {
-    return ir::invalid(op, "argument ", i, " of its body is ", inside, ", but a part of ", type,
-                       " by ", to_string(sharding), " is ", ir::dims_text(local));
-  }
+  const auto local = sharding::local_shape(sharding, type.dims(), manual.says.axes);
   Maker make(into_, frame.to, op);
   std::vector<ir::Value*> values;
   std::map<std::pair<ir::Value*, Piece>, ir::Value*> made;
@@ -143,7 +124,7 @@ Result<Each> Walk::entering(const ir::Op& op, int i, const Manual& manual, const
       continue;
     }
     ir::Value* whole = at(op.operand(i))[manual.outer[index(clone)]];
-    Piece piece = piece_of(sharding, type.dims(), device, manual.axes);
+    Piece piece = piece_of(sharding, type.dims(), device, manual.says.axes);
     ir::Value*& part = made[{whole, piece}];
     if (part == nullptr) part = cut(make, whole, piece, sharding, local);
     values.push_back(part);
@@ -154,22 +135,15 @@ Result<Each> Walk::entering(const ir::Op& op, int i, const Manual& manual, const
 // Result i as it is around.
 Result<Each> Walk::leaving(const ir::Op& op, int i, const Each& inside, const Manual& manual,
                            Frame& frame) {
-  const Sharding& sharding = manual.out[index(i)];
-  const ir::Type type = op.result(i)->type(), part = inside[0]->type();
+  const Sharding& sharding = manual.says.out[index(i)];
+  const ir::Type type = op.result(i)->type();
   if (!type.is_tensor() || !type.has_static_shape()) {
     return ir::unimplemented(op, "result ", i, " is ", type,
                              ", expected an array of known dimensions");
   }
-  if (const Status fits = sharding::check_type(sharding, type); !fits)
-    return wrong(op, fits.error());
-  const auto local = sharding::local_shape(sharding, type.dims(), manual.axes);
-  if (!std::ranges::equal(local, part.dims())) {
-    return ir::invalid(op, "its body returns ", part, " for result ", i, ", but a part of ", type,
-                       " by ", to_string(sharding), " is ", ir::dims_text(local));
-  }
   std::map<int, std::map<Piece, ir::Value*>> parts;  // by the clone around
   for (int clone = 0; clone < manual.places.size(); ++clone) {
-    Piece piece = piece_of(sharding, type.dims(), manual.places.device(clone), manual.axes);
+    Piece piece = piece_of(sharding, type.dims(), manual.places.device(clone), manual.says.axes);
     parts[manual.outer[index(clone)]].try_emplace(std::move(piece), inside[clone]);
   }
   Maker make(into_, frame.to, op);
@@ -218,15 +192,6 @@ Status Walk::manual(const ir::Op& op, Frame& frame) {
     set(op.result(i), std::move(result));
   }
   return {};
-}
-
-Result<const sharding::Meshes*> Walk::meshes_of(const ir::Op& op) {
-  if (!meshes_) {
-    auto read = sharding::Meshes::of(from_);
-    if (!read) return wrong(op, read.error());
-    meshes_ = *std::move(read);
-  }
-  return &*meshes_;
 }
 
 }  // namespace millrace::devices::stablehlo::spread

@@ -96,6 +96,28 @@ INSTANTIATE_TEST_SUITE_P(
              kList,
              kFour,
              {{{1001, 2002}}, {{110, 220}}, {{110, 220}}, {{1001, 2002}}}},
+        Case{"AxesOfAMeshThatStandsThere",
+             {1, 4},
+             kList,
+             all_reduce(grouped("#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = "
+                                "[#stablehlo.mesh_axis<name = \"x\", size = 2>, "
+                                "#stablehlo.mesh_axis<name = \"y\", size = 2>]>, axes = "
+                                "[#stablehlo.axis_ref<name = \"x\">]>",
+                                1, true)),
+             kList,
+             kFour,
+             {{{101, 202}}, {{1010, 2020}}, {{101, 202}}, {{1010, 2020}}}},
+        Case{"APartOfAnAxis",
+             {1, 4},
+             kList,
+             all_reduce(grouped("#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = "
+                                "[#stablehlo.mesh_axis<name = \"x\", size = 4>]>, axes = "
+                                "[#stablehlo.axis_ref<name = \"x\", sub_axis_info = "
+                                "#stablehlo.sub_axis_info<pre_size = 2, size = 2>>]>",
+                                1, true)),
+             kList,
+             kFour,
+             {{{11, 22}}, {{11, 22}}, {{1100, 2200}}, {{1100, 2200}}}},
         Case{"GroupsOfDifferentLengths",
              {4, 1},
              kList,
@@ -336,6 +358,15 @@ INSTANTIATE_TEST_SUITE_P(
               all_reduce(grouped("dense<[[0, 1]]> : tensor<1x2xi64>", 0, true)),
               "2:6: stablehlo.all_reduce: use_global_device_ids needs a channel, and "
               "channel_handle is 0"},
+        Fault{
+            "NoSuchAxis",
+            {1, 2},
+            all_reduce(grouped("#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = "
+                               "[#stablehlo.mesh_axis<name = \"x\", size = 2>]>, axes = "
+                               "[#stablehlo.axis_ref<name = \"z\">]>",
+                               1, true)),
+            "2:6: stablehlo.all_reduce: replica_groups: 1:151: there is no axis \"z\" in the mesh "
+            "<[\"x\"=2]>"},
         Fault{"TooFewForTheSplit",
               {4, 1},
               all_to_all(grouped("dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>", 0), 0, 0, 1, kList,

@@ -216,10 +216,10 @@ TEST(SpreadGlobal, FaultsHavePlaceAndNumbers) {
   EXPECT_EQ(fault(kNegate, 2), "argument 0 lies on a mesh of 4 devices, but the program is for 2");
   EXPECT_THAT(
       fault(manual(keep, "\"c\"", "[{\"a\"}]", "[{\"a\"}]", "tensor<2xf32>", "tensor<4xf32>")),
-      HasSubstr("3:6: sdy.manual_computation: manual axis \"c\" is none of the mesh"));
+      HasSubstr("3:6: sdy.manual_computation: in_shardings 0: the manual axis \"c\" is not in"));
   EXPECT_THAT(
       fault(manual(keep, "\"b\"", "[{\"a\"}]", "[{\"a\"}]", "tensor<2xf32>", "tensor<4xf32>")),
-      HasSubstr("argument 0 of its body is tensor<2xf32>, but a part of tensor<4xf32> by"));
+      HasSubstr("argument 0 of region 0 is tensor<2xf32>, expected tensor<4xf32>"));
   EXPECT_THAT(
       fault(manual("%t = " + sum("dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>", "tensor<2xf32>") +
                        "sdy.return %t : tensor<2xf32>\n",
