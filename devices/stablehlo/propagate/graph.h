@@ -2,12 +2,13 @@
 // rule that ties the tensors together. Calls are part of their callers, loops and branches are
 // edges: what goes in and comes back, and what is seen inside and outside, lies alike. A constant
 // (or a broadcast scalar) is one tensor for each use, so that its uses may lie differently.
-// Read next: rule.h, propagate.h.
+// Read next: rule.h, propagate.h; graph_parts.h, how it is made.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/base/error.h"
@@ -60,8 +61,14 @@ class Graph {
   // What the function returns, and the results as they leave it.
   const std::vector<int>& returned() const { return returned_; }
   const std::vector<int>& results() const { return results_; }
+  void set_ends(std::vector<int> arguments, std::vector<int> returned, std::vector<int> results) {
+    arguments_ = std::move(arguments);
+    returned_ = std::move(returned);
+    results_ = std::move(results);
+  }
   // A mesh of the module with axes; a placeholder if there is none.
   const std::shared_ptr<const sharding::Mesh>& some_mesh() const { return some_mesh_; }
+  void set_some_mesh(std::shared_ptr<const sharding::Mesh> mesh) { some_mesh_ = std::move(mesh); }
 
   std::optional<sharding::Sharding> sharding_of(int tensor) const;
   void set_sharding(int tensor, const sharding::Sharding& sharding);
@@ -72,8 +79,6 @@ class Graph {
   }
 
  private:
-  friend class GraphBuilder;
-
   std::vector<Node> nodes_;
   std::vector<Tensor> tensors_;
   std::vector<int> arguments_, returned_, results_;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "millrace/devices/stablehlo/ir/message.h"
-#include "millrace/devices/stablehlo/propagate/graph.h"
+#include "millrace/devices/stablehlo/propagate/graph_parts.h"
 #include "millrace/devices/stablehlo/propagate/op_rules.h"
 #include "millrace/devices/stablehlo/sharding/manual.h"
 
@@ -17,52 +17,45 @@ using ir::OpKind;
 using ir::Value;
 using sharding::Sharding;
 
-// Programs whose calls stand for more than this are not followed into further calls.
-constexpr std::size_t kMaxNodes = std::size_t{1} << 20;
+// Programs whose calls and copies stand for more operations than this are not followed further.
+constexpr int kMaxOps = 1 << 20;
 constexpr int kMaxCalls = 100;  // inside each other
 
-// Thread-safety: confined.
-class GraphBuilder {
+// Walks a program from its main function on. Thread-safety: confined.
+class GraphBuilder : private GraphParts {
  public:
   GraphBuilder(const ir::Module& module, sharding::Meshes meshes)
-      : module_(module), meshes_(std::move(meshes)) {}
+      : GraphParts(std::move(meshes)), module_(module) {}
 
   Result<Graph> build(const ir::Function& main) {
-    graph_.some_mesh_ = std::make_shared<const sharding::Mesh>();
-    for (const auto& [name, mesh] : meshes_.all()) {
-      if (graph_.some_mesh_->axes.empty() && !mesh->axes.empty()) graph_.some_mesh_ = mesh;
-    }
     for (const ir::Function& f : module_.functions())
       MILLRACE_TRY_STATUS(find_constraints(f.body()));
     Scope scope;
+    std::vector<int> arguments, results;
     const ir::Block& block = main.body().block();
     for (int i = 0; i < block.argument_count(); ++i) {
       const int tensor = make_tensor(block.argument(i)->type());
       MILLRACE_TRY_STATUS(give(tensor, main.arg_attribute(i, "sdy.sharding"), argument_name(i)));
-      graph_.arguments_.push_back(tensor);
+      arguments.push_back(tensor);
       scope.values[block.argument(i)] = make_instance(tensor);
       apply_constraint(scope, block.argument(i));
     }
-    MILLRACE_TRY(graph_.returned_, walk(scope, block));
+    MILLRACE_TRY(auto returned, walk(scope, block));
     for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
       const int tensor = make_tensor(main.results()[static_cast<std::size_t>(i)]);
       MILLRACE_TRY_STATUS(give(tensor, ir::find(main.result_attributes(i), "sdy.sharding"),
                                "result " + std::to_string(i) + " of @main"));
-      graph_.results_.push_back(tensor);
+      results.push_back(tensor);
     }
-    if (graph_.returned_.size() != graph_.results_.size())
+    if (returned.size() != results.size())
       return fail(ErrorCode::kInvalidArgument,
                   "@main returns another number of values than it has");
     finish();
-    return std::move(graph_);
+    graph().set_ends(std::move(arguments), std::move(returned), std::move(results));
+    return std::move(graph());
   }
 
  private:
-  // A value where it is defined: its tensor, and how many use it.
-  struct Instance {
-    int tensor = -1;
-    int uses = 0;
-  };
   // The values of one call of a function.
   struct Scope {
     std::unordered_map<const Value*, int> values;  // instances
@@ -71,137 +64,24 @@ class GraphBuilder {
     std::unordered_set<const Op*> made;  // constraints that stand where their operand is defined
     int depth = 0;
   };
-  // An operation that says how its operand lies.
-  struct Constraint {
-    const Op* op = nullptr;
-    Sharding sharding;
-  };
-
   static std::string argument_name(int i) { return "argument " + std::to_string(i) + " of @main"; }
 
-  Tensor& tensor(int t) { return graph_.tensors_[static_cast<std::size_t>(t)]; }
-  Instance& instance(int i) { return instances_[static_cast<std::size_t>(i)]; }
-
-  int make_tensor(ir::Type type) {
-    graph_.tensors_.push_back({.type = type, .manual_axes = {}, .nodes = {}});
-    return static_cast<int>(graph_.tensors_.size()) - 1;
-  }
-  int make_instance(int tensor) {
-    instances_.push_back({tensor, 0});
-    return static_cast<int>(instances_.size()) - 1;
-  }
-
-  // Axes of size 1 cut nothing and are left out.
-  static Sharding without_ones(Sharding s) {
-    const auto drop = [](AxisList& axes) {
-      std::erase_if(axes, [](const AxisRef& axis) { return axis.size == 1; });
-    };
-    for (auto& dim : s.dims) drop(dim.axes);
-    drop(s.replicated);
-    drop(s.unreduced);
-    return s;
-  }
-
-  Status give(int t, const Sharding& sharding) {
-    MILLRACE_TRY_STATUS(sharding::check_type(sharding, tensor(t).type));
-    tensor(t).sharding = without_ones(sharding);
-    return {};
-  }
-  // An attribute that may be absent.
-  Status give(int t, ir::Attribute attribute, const std::string& what) {
-    if (!attribute) return {};
-    auto read = sharding::read_sharding(attribute, meshes_);
-    if (!read) return std::unexpected(read.error().with_context(what));
-    const Status given = give(t, *read);
-    if (!given) return std::unexpected(given.error().with_context(what));
-    return {};
-  }
-
-  Result<std::vector<Sharding>> read_list(const Op& op, const char* name, std::size_t count) {
-    auto list = sharding::read_shardings(op.attr(name), meshes_);
-    if (!list) return ir::invalid(op, name, ": ", list.error().message());
-    // What has an effect alone lies on a device, although it gives nothing.
-    if (count == 0 && list->size() == 1) return std::vector<Sharding>();
-    if (list->size() != count)
-      return ir::invalid(op, name, " has ", list->size(), " shardings for ", count, " values");
-    return list;
-  }
-
   static std::size_t count(int n) { return static_cast<std::size_t>(n); }
-
-  // Which operations say how a value lies, by the value, in program order.
-  Status find_constraints(const ir::Region& region) {
-    for (const ir::Block* block : region.blocks()) {
-      for (const Op& op : *block) {
-        if (op.name() == "sdy.sharding_constraint" && op.operand_count() == 1) {
-          auto read = sharding::read_sharding(op.attr("sharding"), meshes_);
-          if (!read) return ir::invalid(op, read.error().message());
-          constraints_[op.operand(0)].push_back({&op, without_ones(*std::move(read))});
-        } else if (op.name() == "sdy.manual_computation") {
-          MILLRACE_TRY(const sharding::Manual manual, sharding::read_manual(op, meshes_));
-          for (int i = 0; i < op.operand_count(); ++i)
-            constraints_[op.operand(i)].push_back({&op, without_ones(manual.in[count(i)])});
-        }
-        for (const ir::Region& inner : op.regions()) MILLRACE_TRY_STATUS(find_constraints(inner));
-      }
-    }
-    return {};
-  }
-
-  // The closed sharding that all constraints of a value ask for, if they agree.
-  const Constraint* agreed(const Value* value) const {
-    const auto found = constraints_.find(value);
-    if (found == constraints_.end()) return nullptr;
-    const Constraint& first = found->second.front();
-    for (const Constraint& other : found->second) {
-      if (other.sharding != first.sharding) return nullptr;
-    }
-    const bool open = std::ranges::any_of(first.sharding.dims, &sharding::DimSharding::open);
-    return open || !sharding::check_type(first.sharding, value->type()) ? nullptr : &first;
-  }
-
-  Node& add_node(NodeKind kind, Rule rule, std::vector<int> operands, std::vector<int> results) {
-    const auto number = static_cast<int>(graph_.nodes_.size());
-    for (const std::vector<int>* tensors : {&operands, &results}) {
-      for (const int t : *tensors) {
-        auto& nodes = tensor(graph_.root(t)).nodes;
-        if (nodes.empty() || nodes.back() != number) nodes.push_back(number);
-      }
-    }
-    used_.emplace_back();
-    graph_.nodes_.push_back({.kind = kind,
-                             .rule = std::move(rule),
-                             .operands = std::move(operands),
-                             .results = std::move(results)});
-    return graph_.nodes_.back();
-  }
-
-  static bool is_cut(ir::Type type) { return type.is_tensor() && type.has_static_shape(); }
-
-  void add_edge(std::vector<int> sources, int target) {
-    const ir::Type type = tensor(target).type;
-    if (!is_cut(type) || sources.empty()) return;
-    for (const int source : sources) {
-      if (tensor(source).type.dims().size() != type.dims().size()) return;
-    }
-    Rule rule = identity_rule(type, static_cast<int>(sources.size()), 1);
-    add_node(NodeKind::kReshape, std::move(rule), std::move(sources), {target});
-  }
 
   // Defines a value that an edge gives. Where a constraint says how it lies, its uses see what the
   // constraint gives, so that the edge itself stays free.
   void define_edge(Scope& scope, const Value* value, int t) {
-    tensor(graph_.root(t)).edge = true;
+    root(t).edge = true;
     define_constrained(scope, value, t);
   }
   void define_constrained(Scope& scope, const Value* value, int t) {
     int number = make_instance(t);
     const Constraint* wanted = agreed(value);
-    if (wanted != nullptr && is_cut(value->type()) && !graph_.sharding_of(t)) {
+    if (wanted != nullptr && is_cut(value->type()) && !graph().sharding_of(t)) {
       const int constrained = make_tensor(value->type());
       tensor(constrained).sharding = wanted->sharding;
       add_node(NodeKind::kElementwise, identity_rule(value->type(), 1, 1), {t}, {constrained});
-      used_.back().push_back(number);
+      note_use(number, value->type());
       ++instance(number).uses;
       number = make_instance(constrained);
       if (wanted->op->name() == "sdy.sharding_constraint") scope.made.insert(wanted->op);
@@ -233,7 +113,7 @@ class GraphBuilder {
   // The instance that a use of a value sees.
   Result<int> use(Scope& scope, const Value* value) {
     if (value->def() != nullptr && scope.copied.contains(value->def()) &&
-        value->type().rank() != 0 && graph_.nodes_.size() < kMaxNodes) {
+        value->type().rank() != 0 && ops_ < kMaxOps) {
       std::unordered_map<const Value*, int> copies;
       MILLRACE_TRY(const int made, copy(scope, value, copies));
       ++instance(made).uses;
@@ -266,6 +146,7 @@ class GraphBuilder {
   // The operation as a node, its results among `to`; what it takes is copied there too if it is
   // copied itself.
   Status add_op(Scope& scope, const Op& op, std::unordered_map<const Value*, int>& to) {
+    ++ops_;
     std::vector<int> operands, used;
     for (const Value* v : op.operands()) {
       MILLRACE_TRY(const int number, &to == &scope.values ? use(scope, v) : copy(scope, v, to));
@@ -277,35 +158,37 @@ class GraphBuilder {
       results.push_back(make_tensor(v.type()));
       to[&v] = make_instance(results.back());
     }
-    if (op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard") {
+    if (is_constraint(op)) {
+      if (op.operand_count() != 1 || op.result_count() != 1)
+        return ir::invalid(op, "it takes one value and gives one");
       const Status given = give(results[0], op.attr("sharding"), op.where());
       if (!given) return given;
-    } else if (op.attr("sdy.sharding")) {
-      MILLRACE_TRY(const auto list, read_list(op, "sdy.sharding", results.size()));
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        const Status given = give(results[i], list[i]);
-        if (!given) return std::unexpected(given.error().with_context(op.where()));
-      }
+    } else {
+      MILLRACE_TRY_STATUS(give_results(op, results));
     }
     MILLRACE_TRY(std::optional<Rule> rule, rule_for(op));
     if (!rule) return {};
     Node& node = add_node(kind_of(op), *std::move(rule), std::move(operands), std::move(results));
     if (node.kind == NodeKind::kBarrier)
       node.barrier = static_cast<Direction>(op.int_or("allowed_direction", 0) & kBoth);
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if (op.operand(static_cast<int>(i))->type().rank() != 0) used_.back().push_back(used[i]);
-    }
+    for (std::size_t i = 0; i < used.size(); ++i)
+      note_use(used[i], op.operand(static_cast<int>(i))->type());
     return {};
   }
 
+  static bool is_identity(const Op& op) {
+    return is_constraint(op) || op.name() == "sdy.propagation_barrier" ||
+           op.name() == "builtin.unrealized_conversion_cast";
+  }
+  static bool is_constraint(const Op& op) {
+    return op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard";
+  }
+
   static Result<std::optional<Rule>> rule_for(const Op& op) {
-    if (op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard" ||
-        op.name() == "sdy.propagation_barrier" ||
-        op.name() == "builtin.unrealized_conversion_cast") {
-      if (!is_cut(op.result()->type())) return std::nullopt;
-      return identity_rule(op.result()->type(), 1, 1);
-    }
-    return rule_of(op);
+    if (!is_identity(op)) return rule_of(op);
+    const bool single = op.operand_count() == 1 && op.result_count() == 1;
+    if (!single || !is_cut(op.result()->type())) return std::nullopt;
+    return identity_rule(op.result()->type(), 1, 1);
   }
 
   static NodeKind kind_of(const Op& op) {
@@ -342,6 +225,7 @@ class GraphBuilder {
   }
 
   Status visit(Scope& scope, const Op& op) {
+    ++ops_;
     if (is_constant(scope, op)) {
       scope.constants.insert(&op);
       scope.copied.insert(&op);
@@ -380,7 +264,7 @@ class GraphBuilder {
   void apply_constraint(const Scope& scope, const Value* value) {
     const Constraint* wanted = agreed(value);
     if (wanted == nullptr) return;
-    Tensor& of = tensor(graph_.root(instance(scope.values.at(value)).tensor));
+    Tensor& of = root(instance(scope.values.at(value)).tensor);
     if (!of.sharding) of.sharding = wanted->sharding;
   }
 
@@ -396,12 +280,7 @@ class GraphBuilder {
   Result<std::vector<int>> make_results(const Op& op) {
     std::vector<int> out;
     for (const Value& v : op.results()) out.push_back(make_tensor(v.type()));
-    if (!op.attr("sdy.sharding")) return out;
-    MILLRACE_TRY(const auto list, read_list(op, "sdy.sharding", out.size()));
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const Status given = give(out[i], list[i]);
-      if (!given) return std::unexpected(given.error().with_context(op.where()));
-    }
+    MILLRACE_TRY_STATUS(give_results(op, out));
     return out;
   }
 
@@ -453,9 +332,8 @@ class GraphBuilder {
     MILLRACE_TRY(const auto operands, use_all(scope, op.operands()));
     const ir::Function* callee = module_.find(op.callee());
     const bool follow = callee != nullptr && !callee->is_declaration() && scope.depth < kMaxCalls &&
-                        graph_.nodes_.size() < kMaxNodes &&
-                        callee->inputs().size() == operands.size();
-    if (!follow) return give_results(scope, op, {});
+                        ops_ < kMaxOps && callee->inputs().size() == operands.size();
+    if (!follow) return define_results(scope, op, {});
     Scope inner;
     inner.depth = scope.depth + 1;
     const ir::Block& block = callee->body().block();
@@ -470,7 +348,7 @@ class GraphBuilder {
                    as_signed(op, returned[count(i)], op.result(i)->type(),
                              ir::find(callee->result_attributes(i), "sdy.sharding")));
     }
-    return give_results(scope, op, returned);
+    return define_results(scope, op, returned);
   }
 
   // The tensor itself, or one beside it with the sharding of the attribute.
@@ -483,7 +361,7 @@ class GraphBuilder {
     return own;
   }
 
-  Status give_results(Scope& scope, const Op& op, const std::vector<int>& tensors) {
+  Status define_results(Scope& scope, const Op& op, const std::vector<int>& tensors) {
     for (int i = 0; i < op.result_count(); ++i) {
       const int t = tensors.empty() ? make_tensor(op.result(i)->type()) : tensors[count(i)];
       define_constrained(scope, op.result(i), t);
@@ -495,7 +373,7 @@ class GraphBuilder {
   // manual axes.
   Status visit_manual(Scope& scope, const Op& op) {
     MILLRACE_TRY(const auto operands, use_all(scope, op.operands()));
-    MILLRACE_TRY(const sharding::Manual manual, sharding::read_manual(op, meshes_));
+    MILLRACE_TRY(const sharding::Manual manual, sharding::read_manual(op, meshes()));
     if (op.regions().size() != 1 || op.region().empty())
       return ir::invalid(op, "a manual computation without its body");
     const ir::Block& block = op.region().block();
@@ -506,7 +384,7 @@ class GraphBuilder {
     for (int i = 0; i < op.operand_count(); ++i) {
       MILLRACE_TRY(const int seen, make_view(op, op.operand(i)->type(), manual.in[count(i)],
                                              manual.axes, block.argument(i)->type()));
-      add_edge({operands[count(i)]}, graph_.root(seen));
+      add_edge({operands[count(i)]}, graph().root(seen));
       define_edge(inner, block.argument(i), seen);
     }
     MILLRACE_TRY(const auto returned, walk(inner, block));
@@ -517,7 +395,7 @@ class GraphBuilder {
       MILLRACE_TRY(const int seen,
                    make_view(op, op.result(i)->type(), manual.out[count(i)], manual.axes, local));
       add_edge({returned[count(i)]}, seen);
-      define_edge(scope, op.result(i), graph_.root(seen));
+      define_edge(scope, op.result(i), graph().root(seen));
     }
     return {};
   }
@@ -541,25 +419,12 @@ class GraphBuilder {
     if (op.operand_count() != 1) return ir::invalid(op, "a group takes one value");
     const auto known = scope.values.find(op.operand(0));
     if (known == scope.values.end()) return {};
-    const int t = graph_.root(instance(known->second).tensor);
-    tensor(t).group = static_cast<int>(op.int_or("group_id", 0));
+    root(instance(known->second).tensor).group = static_cast<int>(op.int_or("group_id", 0));
     return {};
   }
 
-  // Needs all uses to be known.
-  void finish() {
-    for (std::size_t n = 0; n < used_.size(); ++n) {
-      graph_.nodes_[n].shares_operand =
-          std::ranges::any_of(used_[n], [&](int number) { return instance(number).uses != 1; });
-    }
-  }
-
   const ir::Module& module_;
-  const sharding::Meshes meshes_;
-  Graph graph_;
-  std::vector<Instance> instances_;
-  std::vector<std::vector<int>> used_;  // by node: instances of its operands that are no scalars
-  std::unordered_map<const Value*, std::vector<Constraint>> constraints_;
+  int ops_ = 0;  // that were looked at
 };
 
 Result<Graph> Graph::of(const ir::Module& module, const ir::Function& main) {

@@ -30,7 +30,7 @@ int to_dim(std::int64_t dim) { return static_cast<int>(dim); }
 Rule pointwise(const Op& op) { return RuleBuilder(op).add_pointwise(result_shape(op)).build(); }
 
 // The values of collectives keep their dimensions but for one, along which parts come or go.
-Rule all_but(const Op& op, std::vector<std::int64_t> dims) {
+Rule all_but(const Op& op, const std::vector<std::int64_t>& dims) {
   RuleBuilder rule(op);
   const Dims in = shape_of(op, 0), out = result_shape(op);
   for (std::size_t d = 0; d < in.size(); ++d) {

@@ -123,7 +123,7 @@ Rule convolution_rule(const Op& op) {
 // common.
 std::optional<Rule> reshape_rule(const Op& op) {
   const Dims in = shape_of(op, 0), out = result_shape(op);
-  if (std::ranges::find(in, 0) != in.end()) return std::nullopt;
+  if (op.operand(0)->type().elements().value_or(0) == 0) return std::nullopt;
   RuleBuilder rule(op);
   // One side: the dimension at hand, and the products of the sizes begun and of the factors made.
   struct Side {

@@ -2,7 +2,8 @@
 """Writes programs.mlir: programs on 8 devices, and where XLA lays their arguments and results.
 
 usage: .venv-peers/bin/python tests/devices/stablehlo/propagate/make_programs.py [SEED COUNT > FILE]
-With arguments: as many random programs, to stdout. Each program stands behind a line "// NAME" and is followed by
+Those of written.mlir, which are written by hand, and those of JAX functions. With arguments: as many random programs,
+to stdout. Each program stands behind a line "// NAME" and is followed by
 "//> arguments" and "//> results" with the bytes of OpSharding in hex, "-" for none (replicated), as the executable
 of JAX's own backend tells them.
 """
@@ -14,12 +15,16 @@ import re
 import sys
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax._src import compiler
+from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+from jaxlib.mlir import ir
 
 FOLDER = pathlib.Path(__file__).parent
 MESH = jax.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
@@ -200,7 +205,7 @@ class Random:
         x = rng.choice(values)
         like = [v for v in values if v.shape == x.shape]
         kind = rng.choice(("unary", "binary", "binary", "dot", "dot", "reduce", "transpose", "reshape", "broadcast", "slice",
-                           "concatenate", "want", "loop", "cond", "sort"))
+                           "concatenate", "want", "loop", "cond", "sort", "gather", "scatter", "scan", "update", "manual", "pad", "norm"))
         if kind == "binary":
             return x + rng.choice(like)
         if kind == "dot" and x.ndim == 2:
@@ -230,6 +235,22 @@ class Random:
             return lax.cond(x.sum() > 0, lambda: x * 2, lambda: y + 1)
         if kind == "sort" and x.ndim:
             return jnp.sort(x)
+        if kind == "gather" and x.ndim:
+            return x[jnp.arange(4) % x.shape[0]] if rng.random() < 0.5 else jnp.take(x, jnp.zeros((8,), jnp.int32), 0)
+        if kind == "scatter" and x.ndim == 2:
+            return x.at[jnp.arange(2)].add(x[:2])
+        if kind == "scan" and x.ndim:
+            return lax.scan(lambda c, r: (c + r, jnp.sin(c)), jnp.zeros(x.shape[1:]), x)[1]
+        if kind == "update" and x.ndim == 2:
+            return lax.dynamic_update_slice(x, x[:1], (1, 0))
+        if kind == "manual" and x.ndim and x.shape[0] % 2 == 0:
+            name = self.mesh.axis_names[0]
+            return jax.shard_map(lambda v: v + lax.psum(v, name), mesh=self.mesh, in_specs=P(name), out_specs=P(name),
+                                 axis_names={name} if rng.random() < 0.5 else set(self.mesh.axis_names))(x)
+        if kind == "pad" and x.ndim:
+            return jnp.pad(x, [(x.shape[0] // 2,) * 2] + [(0, 0)] * (x.ndim - 1))
+        if kind == "norm" and x.ndim:
+            return x - x.mean(-1, keepdims=True)
         return jnp.sin(x)
 
 
@@ -238,27 +259,42 @@ def hex_of(sharding):
     return message.SerializeToString().hex() or "-"
 
 
-def text_of(name, f, arguments):
-    lowered = jax.jit(f).lower(*[a.struct for a in arguments])
-    executable = lowered.compile().runtime_executable()
+def record(name, program, executable):
     told = [" ".join(hex_of(s) for s in shardings or []) for shardings in (executable.get_parameter_shardings(), executable.get_output_shardings())]
-    program = re.sub(r" loc\(.*?\)|jax.result_info = \"[^\"]*\",? ?|^#loc.*\n", "", lowered.as_text(), flags=re.M)
+    program = re.sub(r" loc\(.*?\)|jax.result_info = \"[^\"]*\",? ?|^#loc.*\n", "", program, flags=re.M)
     program = re.sub(r"(tensor<[^>]*>) \{\}", r"\1", program)
     return f"// {name}\n{program.strip()}\n//> {told[0]}\n//> {told[1]}\n"
+
+
+def text_of(name, f, arguments):
+    lowered = jax.jit(f).lower(*[a.struct for a in arguments])
+    return record(name, lowered.as_text(), lowered.compile().runtime_executable())
+
+
+def written():
+    """The programs of written.mlir: all that they leave open may be chosen."""
+    options = compiler.get_compile_options(num_replicas=1, num_partitions=8, device_assignment=[list(range(8))])
+    choose = options.executable_build_options
+    choose.use_spmd_partitioning = choose.use_shardy_partitioner = True
+    choose.allow_spmd_sharding_propagation_to_parameters = choose.allow_spmd_sharding_propagation_to_output = [True]
+    for part in (FOLDER / "written.mlir").read_text().split("// ")[1:]:
+        name, program = part.split("\n", 1)
+        with mlir.make_ir_context():
+            module = ir.Module.parse(program)
+            yield record(name, program, jax.devices()[0].client.compile_and_load(module, xla_client.DeviceList(tuple(jax.devices())), options))
 
 
 def main():
     if len(sys.argv) > 1:
         for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
             try:
-                program = Random(seed).make()
-                if all(a.struct.sharding is None for a in program[1]):
-                    continue  # that is one for one device
-                print(text_of(f"random_{seed}", *program))
+                made = text_of(f"random_{seed}", *Random(seed).make())
+                if "sdy.mesh" in made:  # others are for one device
+                    print(made)
             except Exception as error:
                 print(f"// seed {seed}: {str(error).splitlines()[0]}", file=sys.stderr)
         return
-    (FOLDER / "programs.mlir").write_text("\n".join(text_of(*program) for program in programs()))
+    (FOLDER / "programs.mlir").write_text("\n".join([*written(), *(text_of(*program) for program in programs())]))
 
 
 if __name__ == "__main__":

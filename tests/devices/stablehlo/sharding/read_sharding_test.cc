@@ -9,6 +9,7 @@
 #include "millrace/core/base/read_file.h"
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
+#include "tests/fuzz/reads_back.h"
 #include "tests/support/equal_modules.h"
 #include "tests/support/paths.h"
 
@@ -57,6 +58,7 @@ TEST(ReadSharding, WhatIsReadPrintsAsShardyPrintsIt) {
   }
 }
 
+// SH-2
 TEST(ReadSharding, SpellingsOfOneShardingAreEqual) {
   const auto read = [](const char* text) { return *read_sharding(text, meshes()); };
   const Sharding one = read(R"(#sdy.sharding<@mesh, [{"a"}, {?}], unreduced={"b"}>)");
@@ -202,6 +204,26 @@ TEST_P(Programs, TextAndBytecodeAreEqual) {
   ASSERT_TRUE(bytecode) << bytecode.error().message();
   std::string why;
   EXPECT_TRUE(ir::equal(text, *bytecode, &why)) << why;
+}
+
+// Foreign bytes: whatever stands at a place, there is an error or a program that is one.
+TEST_P(Programs, WithAnyByteChangedAreProgramsOrErrors) {
+  const std::string bytes =
+      *read_file(millrace::testing::source_folder() + "/tests/devices/stablehlo/sharding/" +
+                 GetParam() + ".mlir.bc");
+  int programs = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 5) {
+    ASSERT_FALSE(bytecode::read_bytecode(std::string_view(bytes).substr(0, at)));
+    for (const int change : {1, 0x40, 0xFF}) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      const auto module = bytecode::read_bytecode(changed);
+      if (!module) continue;
+      ++programs;
+      millrace::testing::check_reads_back(*module);
+    }
+  }
+  EXPECT_GT(programs, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Jax, Programs, ::testing::Values("attributes", "jit", "shard_map"),
