@@ -88,6 +88,12 @@ Status read_optimized(const Plugin& plugin, abi::Executable* executable, Program
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOptimizedProgramArgs>(
       program.format != nullptr || program.format_size == 0, "format"));
   const std::string_view format(program.format, program.format_size);
+  if (format == "mlir" && facts.partitions > 1) {
+    return fail(ErrorCode::kUnimplemented,
+                "the plugin " + plugin.name() + " gives its optimized program of " +
+                    std::to_string(facts.partitions) +
+                    " partitions as 'mlir', which may be what runs for all of them");
+  }
   if (format == "mlir") return read_mlir(code, facts);
   if (format != "hlo" && format != "hlo_with_config") {
     return fail(ErrorCode::kUnimplemented,

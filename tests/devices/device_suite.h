@@ -59,7 +59,6 @@ struct SuiteBackend {
   std::string name;
   std::function<std::unique_ptr<SuiteClient>(int devices)> make;
   bool compiles_text = true;
-  bool runs_collectives = true;                     // programs that span devices
   ErrorCode refusal = ErrorCode::kInvalidArgument;  // of a program that is none
 };
 inline std::ostream& operator<<(std::ostream& out, const SuiteBackend& backend) {

@@ -65,8 +65,9 @@ std::string text_of(const std::string& name) {
 )");
   }
   if (name == "sharded_sum") {
-    return main_function("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}",
-                         "(" + v + " {mhlo.sharding = \"{replicated}\"})", R"(
+    return "sdy.mesh @mesh = <[\"x\"=2]>\n" +
+           main_function("%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}",
+                         "(" + v + " {sdy.sharding = #sdy.sharding<@mesh, [{}]>})", R"(
   %halves = stablehlo.reshape %a : (tensor<8xf32>) -> tensor<2x4xf32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %sum = stablehlo.reduce(%halves init: %zero) applies stablehlo.add across dimensions = [0]
@@ -259,19 +260,15 @@ std::string backend_name(const ::testing::TestParamInfo<SuiteBackend>& info) {
 
 std::vector<SuiteBackend> backends() {
   std::vector<SuiteBackend> list = {
-      {.name = "Cpu",
-       .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); },
-       .runs_collectives = false},
+      {.name = "Cpu", .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); }},
       {.name = "Sim",
        .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
        .compiles_text = false},
       {.name = "CpuPlugin",  // the first again, through PJRT
-       .make =
-           [](int n) {
-             return std::make_unique<PjrtSuiteClient>(build_folder() + "/lib/libmillrace_pjrt.so",
-                                                      n, "num_devices");
-           },
-       .runs_collectives = false}};
+       .make = [](int n) {
+         return std::make_unique<PjrtSuiteClient>(build_folder() + "/lib/libmillrace_pjrt.so", n,
+                                                  "num_devices");
+       }}};
   for (const auto& [name, path] : plugins_at_hand()) {
     list.push_back({.name = name,
                     .make =

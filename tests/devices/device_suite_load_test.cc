@@ -171,10 +171,6 @@ TEST_P(DeviceSuite, ProgramThatSpansDevicesIsOneLaunchOnBoth) {
   for (const char* name : {"all_reduce", "sharded_sum"}) {
     SCOPED_TRACE(name);
     const Result<Executable> sum = backend_->compile(suite_program(name));
-    if (!GetParam().runs_collectives) {
-      EXPECT_EQ(code_of(sum), ErrorCode::kUnimplemented);
-      continue;
-    }
     ASSERT_TRUE(sum) << sum.error().to_string();
     EXPECT_EQ(sum->body()->devices_per_launch(), 2);
     const Argument one[] = {put({1, 2, 3, 4}, 0)};
@@ -194,7 +190,6 @@ TEST_P(DeviceSuite, ProgramThatSpansDevicesIsOneLaunchOnBoth) {
 
 // Each waits for the other device inside the program: were two of them crossed, all would hang.
 TEST_P(DeviceSuite, LaunchesOfManyThreadsThatSpanDevicesDoNotCross) {
-  if (!GetParam().runs_collectives) GTEST_SKIP() << "it runs programs of one device";
   constexpr int kThreads = 4;
   constexpr int kRounds = 50;
   const Executable sum = program("all_reduce");

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "millrace/devices/cache/sha256.h"
+#include "millrace/devices/cpu/compile/compile.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/cpu/execution.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/pjrt/layout.h"
@@ -169,6 +171,12 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody&
 
 Result<std::string_view> CompiledProgram::text() const {
   MutexLock lock(mutex_);
+  if (text_.empty() && !result_shardings_.texts.empty()) {
+    MILLRACE_TRY(const auto module, devices::cpu::read_to_run(source_));
+    MILLRACE_TRY(const auto one, devices::cpu::for_all_devices(
+                                     module, {options_.replicas, options_.partitions}));
+    text_ = devices::stablehlo::ir::print(one.module);
+  }
   if (text_.empty()) {
     MILLRACE_TRY(const auto module, devices::stablehlo::read_program(source_.code()));
     text_ = devices::stablehlo::ir::print(module);

@@ -44,7 +44,8 @@ class CompiledProgram {
   // What one execution costs; an error where it is not known.
   const Result<devices::Attributes>& cost() const { return cost_; }
   const devices::pjrt::NamedValues& written_cost() const { return written_cost_; }
-  // The program as StableHLO text, as it came: kernels are no language.
+  // The program as StableHLO text, as it came: kernels are no language. One that is written for
+  // whole arrays as it runs, for all its devices: clients cannot read Shardy in it.
   Result<std::string_view> text() const;
   // kInternal where the backend cannot.
   Result<std::string> serialize() const;

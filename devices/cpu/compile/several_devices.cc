@@ -1,6 +1,7 @@
 #include "millrace/devices/cpu/compile/several_devices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,20 +57,53 @@ Status refuse_gspmd(const ir::Function& main) {
   return {};
 }
 
-// Whether @main is written for whole arrays: the program says by Shardy how
-// they lie.
-bool is_global(const ir::Module& module, const ir::Function& main) {
-  constexpr std::string_view kSharding = "sdy.sharding";
+// Whether devices see each other, or who they are.
+bool tells_devices_apart(const ir::Region& region) {
+  using enum ir::OpKind;
+  constexpr ir::OpKind kOps[] = {kAllGather,           kAllReduce,         kAllToAll,
+                                 kCollectiveBroadcast, kCollectivePermute, kCollectiveReduce,
+                                 kCrossReplicaSum,     kPartitionId,
+                                 kReduceScatter,       kReplicaId};
+  for (const ir::Block* block : region.blocks()) {
+    for (const ir::Op& op : *block) {
+      if (std::ranges::find(kOps, op.kind()) != std::end(kOps)) return true;
+      if (std::ranges::any_of(op.regions(), tells_devices_apart)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether @main is written for whole arrays: the program says by Shardy how they lie, or it is the
+// same on all partitions.
+bool is_global(const ir::Module& module) {
   for (const ir::Op& op : module.top_level()) {
     if (op.name() == "sdy.mesh") return true;
   }
+  return std::ranges::none_of(module.functions(), [](const ir::Function& function) {
+    return tells_devices_apart(function.body());
+  });
+}
+
+// Arguments that the program donates. One that is to be donated for whatever result it fits
+// (jax.buffer_donor) is not where none does; then it stays with its owner, as under XLA.
+std::vector<int> donated_parts(const ir::Function& main, const DeviceParts& parts) {
+  std::vector<int> donated;
+  std::vector<char> taken(parts.results.size(), 0);
+  const std::vector<int> wanted = donated_arguments(main);
+  int next = 0;  // among the arrays
   for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
-    if (main.arg_attribute(i, kSharding)) return true;
+    if (!main.inputs()[static_cast<std::size_t>(i)].shape()) continue;
+    const int argument = next++;
+    if (std::ranges::find(wanted, argument) == wanted.end()) continue;
+    const Shape& shape = parts.arguments[static_cast<std::size_t>(argument)];
+    bool fits = static_cast<bool>(main.arg_attribute(i, "tf.aliasing_output"));
+    for (std::size_t r = 0; !fits && r < parts.results.size(); ++r) {
+      fits = taken[r] == 0 && parts.results[r] == shape;
+      if (fits) taken[r] = 1;
+    }
+    if (fits) donated.push_back(argument);
   }
-  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
-    if (ir::find(main.result_attributes(i), kSharding)) return true;
-  }
-  return false;
+  return donated;
 }
 
 // What each device has of arrays of these types; and the messages that say so.
@@ -108,6 +142,7 @@ Result<stablehlo::spread::Spread> spread_global(const ir::Module& module, const 
       stablehlo::propagate::shardings_of_main(module, {.arguments = {true}, .results = {true}}));
   take_parts(main.inputs(), lie.arguments, parts.arguments, parts.argument_shardings);
   take_parts(main.results(), lie.results, parts.results, parts.result_shardings);
+  parts.donated = donated_parts(main, parts);
   return stablehlo::spread::spread_global(module, counts.partitions,
                                           {.arguments = lie.arguments, .results = lie.results});
 }
@@ -143,7 +178,7 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
   MILLRACE_TRY(parts.arguments, stablehlo::specialise::shapes_of(main->inputs(), "argument"));
   MILLRACE_TRY(parts.results, stablehlo::specialise::shapes_of(main->results(), "result"));
   MILLRACE_TRY(stablehlo::spread::Spread one,
-               counts.partitions > 1 && is_global(module, *main)
+               counts.partitions > 1 && is_global(module)
                    ? spread_global(module, *main, counts, parts)
                    : stablehlo::spread::spread(
                          module, {.replicas = counts.replicas, .partitions = counts.partitions}));

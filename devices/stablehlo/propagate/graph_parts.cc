@@ -61,6 +61,8 @@ Result<std::vector<Sharding>> GraphParts::read_list(const Op& op, const char* na
                                                     std::size_t count) const {
   auto list = sharding::read_shardings(op.attr(name), meshes_);
   if (!list) return ir::invalid(op, name, ": ", list.error().message());
+  // What has an effect alone lies on a device, although it gives nothing.
+  if (count == 0 && list->size() == 1) return std::vector<Sharding>();
   if (list->size() != count)
     return ir::invalid(op, name, " has ", list->size(), " shardings for ", count, " values");
   return list;

@@ -165,7 +165,12 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
   for (const ir::Value& argument : written.arguments()) {
     const auto a = static_cast<std::size_t>(argument.index());
     std::vector<Part> parts;
-    for (const Holders& part : holders[a]) parts.push_back({part.piece, body.argument(next++)});
+    std::vector<ir::Value*> by_device(static_cast<std::size_t>(devices));
+    for (const Holders& part : holders[a]) {
+      parts.push_back({part.piece, body.argument(next++)});
+      for (const int d : part.devices) by_device[static_cast<std::size_t>(d)] = parts.back().value;
+    }
+    walk.parts().add(&argument, layouts.arguments[a], std::move(by_device));
     walk.set(&argument,
              Each(assemble(make, std::move(parts), layouts.arguments[a], argument.type())));
   }
@@ -175,6 +180,11 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
   for (std::size_t r = 0; r < returned.size(); ++r) {
     ir::Value* value = returned[r][0];
     const auto& sharding = layouts.results[r];
+    const ir::Value* const source = written.terminator()->operand(static_cast<int>(r));
+    if (walk.parts().find(source, sharding, 0) != nullptr) {
+      for (int d = 0; d < devices; ++d) made.add_result(d, walk.parts().find(source, sharding, d));
+      continue;
+    }
     for (const Holders& part : holders_of(sharding, value->type(), devices)) {
       ir::Value* cut_out = value;
       if (value->type().is_tensor()) {

@@ -17,6 +17,7 @@
 #include "millrace/devices/stablehlo/ir/module.h"
 #include "millrace/devices/stablehlo/sharding/read_sharding.h"
 #include "millrace/devices/stablehlo/spread/contents.h"
+#include "millrace/devices/stablehlo/spread/known_parts.h"
 #include "millrace/devices/stablehlo/spread/maker.h"
 #include "millrace/devices/stablehlo/spread/places.h"
 
@@ -43,6 +44,7 @@ class Walk {
 
   // What stands for a value of `from` from now on.
   void set(const ir::Value* v, Each each) { scope_[static_cast<std::size_t>(v->id())] = each; }
+  KnownParts& parts() { return parts_; }
   // The operations of `from` at the end of frame.to; gives what stands for the terminator's
   // operands.
   Result<std::vector<Each>> block(const ir::Block& from, Frame& frame);
@@ -114,6 +116,7 @@ class Walk {
   ir::Module& into_;
   Contents contents_;
   std::vector<Each> scope_;  // by value
+  KnownParts parts_;         // of whole arrays
   std::unordered_map<const ir::Value*, std::vector<Each>> futures_;
   std::unordered_map<std::int64_t, const ir::Op*> channels_;  // the first operation of each
   std::int64_t budget_;                                       // of operations that are still made

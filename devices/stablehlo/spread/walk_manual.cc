@@ -21,6 +21,7 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 struct Walk::Manual {
   sharding::Manual says;
   std::shared_ptr<const Mesh> mesh;
+  bool is_of_all = false;  // no axis of the mesh is left, and each device has a clone
   Places places;           // of the body
   std::vector<int> outer;  // of each of its clones: the clone around it
 };
@@ -44,6 +45,13 @@ Result<Walk::Manual> Walk::manual_of(const ir::Op& op, const Frame& frame) {
   }
   if (manual.mesh == nullptr) manual.mesh = std::make_shared<Mesh>();
   MILLRACE_TRY_STATUS(set_places(op, manual, frame));
+  const auto is_manual = [&](const sharding::MeshAxis& axis) {
+    return axis.size == 1 ||
+           std::ranges::find(manual.says.axes, axis.name) != manual.says.axes.end();
+  };
+  manual.is_of_all = frame.places.is_whole && !manual.mesh->axes.empty() &&
+                     manual.places.size() == frame.places.partitions &&
+                     std::ranges::all_of(manual.mesh->axes, is_manual);
   return manual;
 }
 
@@ -109,8 +117,14 @@ Result<Each> Walk::entering(const ir::Op& op, int i, const Manual& manual, const
   std::vector<ir::Value*> values;
   std::map<std::pair<ir::Value*, Piece>, ir::Value*> made;
   for (const int clone : all) {
+    const int device = manual.places.device(clone);
+    if (ir::Value* const part =
+            manual.is_of_all ? parts_.find(op.operand(i), sharding, device) : nullptr) {
+      values.push_back(part);
+      continue;
+    }
     ir::Value* whole = at(op.operand(i))[manual.outer[index(clone)]];
-    Piece piece = piece_of(sharding, type.dims(), manual.places.device(clone), manual.says.axes);
+    Piece piece = piece_of(sharding, type.dims(), device, manual.says.axes);
     ir::Value*& part = made[{whole, piece}];
     if (part == nullptr) part = cut(make, whole, piece, sharding, local);
     values.push_back(part);
@@ -138,6 +152,12 @@ Result<Each> Walk::leaving(const ir::Op& op, int i, const Each& inside, const Ma
     std::vector<Part> list;
     for (const auto& [piece, value] : pieces) list.push_back({piece, value});
     wholes[index(member)] = assemble(make, std::move(list), sharding, type);
+  }
+  if (manual.is_of_all) {
+    std::vector<ir::Value*> by_device(index(manual.places.size()));
+    for (int clone = 0; clone < manual.places.size(); ++clone)
+      by_device[index(manual.places.device(clone))] = inside[clone];
+    parts_.add(op.result(i), sharding, std::move(by_device));
   }
   return Each(std::move(wholes), frame.members);
 }

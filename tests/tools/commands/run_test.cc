@@ -314,5 +314,63 @@ TEST_F(RunTest, DeadlineThatHasPassedGivesItsExitCode) {
   EXPECT_EQ(o.code, 124) << o.err;
 }
 
+// Each replica adds its number to its argument; then both add up.
+constexpr std::string_view kTwoReplicas = R"(module @two {
+  func.func public @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    %id = stablehlo.replica_id : tensor<ui32>
+    %f = stablehlo.convert %id : (tensor<ui32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    %y = stablehlo.add %x, %b : tensor<2xf32>
+    %sum = "stablehlo.all_reduce"(%y) ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %s = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    return %y, %sum : tensor<2xf32>, tensor<2xf32>
+  }
+}
+)";
+
+std::vector<float> floats_of(const std::string& path) {
+  const auto array = transfer::read_npy_file(path);
+  EXPECT_TRUE(array) << path;
+  if (!array) return {};
+  const std::span<const float> values = array->as<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST_F(RunTest, AProgramOnSeveralDevicesGivesTheResultsOfEach) {
+  const std::string program = write("two.mlir", kTwoReplicas);
+  const std::string x = write_floats("x.npy", Shape(DType::kF32, {2}), {1, 2});
+  const std::string out = folder_.file("out");
+  const Outcome same =
+      run_millrace({"run", program, "--devices", "2", "--input", x, "--outputs", out});
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(floats_of(out + "/0/0.npy"), (std::vector<float>{1, 2}));
+  EXPECT_EQ(floats_of(out + "/1/0.npy"), (std::vector<float>{2, 3}));
+  EXPECT_EQ(floats_of(out + "/1/1.npy"), (std::vector<float>{3, 5}));
+
+  std::filesystem::create_directories(folder_.file("each/0"));
+  std::filesystem::create_directories(folder_.file("each/1"));
+  write_floats("each/0/0.npy", Shape(DType::kF32, {2}), {1, 2});
+  write_floats("each/1/0.npy", Shape(DType::kF32, {2}), {10, 20});
+  const Outcome own = run_millrace(
+      {"run", program, "--devices", "2", "--inputs", folder_.file("each"), "--outputs", out});
+  ASSERT_EQ(own.code, 0) << own.err;
+  EXPECT_EQ(floats_of(out + "/0/1.npy"), (std::vector<float>{12, 23}));
+}
+
+TEST_F(RunTest, OtherNumbersOfDevicesThanTheProgramSaysAreRefused) {
+  const std::string program = write("three.mlir",
+                                    "module @three attributes {mhlo.num_replicas = 3 : i32} {\n"
+                                    "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                    "return %x : tensor<2xf32>\n}\n}\n");
+  const std::string x = write_floats("x.npy", Shape(DType::kF32, {2}), {1, 2});
+  const Outcome o = run_millrace({"run", program, "--devices", "2", "--input", x});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("is for 3 devices, but --devices is 2"));
+  EXPECT_EQ(run_millrace({"run", program, "--input", x}).code, 0);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,4 +1,4 @@
-"""A plugin of pytest for the runs of tests/jax_suite/run: JAX has one device on either backend, and where
+"""A plugin of pytest for the runs of tests/jax_suite/run: JAX has as many devices on either backend, and where
 MILLRACE_ONE_IN says 8, one test in eight runs, the same ones every time."""
 
 import os
@@ -6,7 +6,7 @@ import zlib
 
 from jax._src import test_util
 
-# Files that want several devices ask for them when they are imported; then JAX's own backend has them.
+# Files that want several devices ask for them when they are imported; then only JAX's own backend would have them.
 test_util.request_cpu_devices = lambda *_: None
 
 
