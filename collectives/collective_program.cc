@@ -1,5 +1,7 @@
 #include "millrace/collectives/collective_program.h"
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -71,6 +73,28 @@ std::string operation(std::string_view name, const std::string& operand,
          "} : (" + from.to_string() + ") -> " + to.to_string();
 }
 
+// Times 1 / ranks, as reduce() makes a mean; a complex number by parts.
+std::string scaled(Text& text, const std::string& value, const Shape& shape, int ranks) {
+  const Shape part = of_type(shape, devices::part_of(shape.dtype()));
+  const std::string type = part.to_string();
+  const double exact = 1.0 / ranks;
+  const double scale = part.dtype() == DType::kF32 ? static_cast<float>(exact) : exact;
+  std::array<char, 40> number{};
+  std::snprintf(number.data(), number.size(), "%.17e", scale);
+  const std::string factor =
+      text.define("stablehlo.constant dense<" + std::string(number.data()) + "> : " + type);
+  const auto product = [&](const std::string& of) {
+    return text.define("stablehlo.multiply " + of + ", " + factor + " : " + type);
+  };
+  if (part == shape) return product(value);
+  const auto part_of_value = [&](const char* name) {
+    return product(text.define("stablehlo." + std::string(name) + " " + value + " : (" +
+                               shape.to_string() + ") -> " + type));
+  };
+  const std::string real = part_of_value("real"), imag = part_of_value("imag");
+  return text.define("stablehlo.complex " + real + ", " + imag + " : " + shape.to_string());
+}
+
 std::string reduced(Text& text, const CollectiveCall& call, std::string value, const Shape& given,
                     int ranks) {
   const bool sums = call.op == ReduceOp::kSum || call.op == ReduceOp::kMean;
@@ -88,11 +112,7 @@ std::string reduced(Text& text, const CollectiveCall& call, std::string value, c
   value = text.define(operation(
       scatters ? "reduce_scatter" : "all_reduce", value,
       (scatters ? "scatter_dimension = 0 : i64, " : "") + groups_of(ranks), from, to, body));
-  if (call.op == ReduceOp::kMean) {
-    const std::string count = text.define("stablehlo.constant dense<" + std::to_string(ranks) +
-                                          ".0> : " + to.to_string());
-    value = text.define("stablehlo.divide " + value + ", " + count + " : " + to.to_string());
-  }
+  if (call.op == ReduceOp::kMean) value = scaled(text, value, to, ranks);
   return text.convert(value, to, of_type(to, given.dtype()));
 }
 

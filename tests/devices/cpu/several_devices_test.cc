@@ -16,16 +16,16 @@
 namespace millrace::devices::cpu {
 namespace {
 
+using millrace::testing::scripted;
+using millrace::testing::ScriptedProgram;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::scripted;
-using testing::ScriptedProgram;
 
 constexpr std::size_t kElements = 4;
 const Shape kVector(DType::kF32, {kElements});
 
 ScriptedProgram sum_program(std::size_t devices) {
-  return testing::sum_over_devices(devices, kElements);
+  return millrace::testing::sum_over_devices(devices, kElements);
 }
 
 // One thread, the test's.
