@@ -204,7 +204,7 @@ std::string checked_op(const Program& program, const std::string& message) {
 // "path", or "path#3": part 3 of a file of several, from 0.
 Result<Program> program_of(const std::string& name) {
   const std::size_t at = name.rfind('#');
-  MILLRACE_TRY(const Program file, Program::from_file(name.substr(0, at)));
+  MILLRACE_TRY(Program file, Program::from_file(name.substr(0, at)));
   std::string text(file.code());
   if (at != name.npos) {
     MILLRACE_TRY(text, part_of(text, std::atoi(name.c_str() + at + 1)));

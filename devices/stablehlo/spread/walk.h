@@ -11,6 +11,8 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/base/error.h"
@@ -43,7 +45,9 @@ class Walk {
   Walk(const ir::Module& from, ir::Module& into);
 
   // What stands for a value of `from` from now on.
-  void set(const ir::Value* v, Each each) { scope_[static_cast<std::size_t>(v->id())] = each; }
+  void set(const ir::Value* v, Each each) {
+    scope_[static_cast<std::size_t>(v->id())] = std::move(each);
+  }
   KnownParts& parts() { return parts_; }
   // The operations of `from` at the end of frame.to; gives what stands for the terminator's
   // operands.
