@@ -5,9 +5,10 @@
 #include <memory>
 #include <span>
 
-#include "millrace/core/async/parallel_for.h"
-
 namespace millrace {
+
+class Executor;
+class Parallel;
 
 // Threads of one of them that may take part.
 struct ParallelShare {

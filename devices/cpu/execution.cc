@@ -96,10 +96,11 @@ Result<LaunchResult> CpuExecutable::launch_part(const LaunchArguments& call) {
     auto* const execution =
         new Execution(*options_.devices[0], Ref<CpuExecutable>::share(this), std::move(hold));
     execution->take_options(call);
-    return Ref<Execution>::share(execution);
+    return Ref<GatheredLaunch>::share(execution);
   };
-  return devices_.gathering.join(*this, static_cast<std::size_t>(place - options_.devices.begin()),
-                                 call, make);
+  return devices_.gathering.join(*this, options_.devices,
+                                 static_cast<std::size_t>(place - options_.devices.begin()), call,
+                                 make);
 }
 
 Result<Ref<CpuExecutable>> CpuExecutable::refined(std::span<const Buffer> arguments) {

@@ -22,6 +22,7 @@
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/devices.h"
+#include "millrace/devices/cpu/gathering.h"
 #include "millrace/devices/cpu/shape_cache.h"
 #include "millrace/devices/pooled_array.h"
 
@@ -80,7 +81,7 @@ class CpuExecutable final : public ExecutableBody {
   void release_run(std::unique_ptr<CompiledRun> run);
   // Memory of runs that are not under way is freed.
   void drop_free_runs();
-  // Of the one program that runs, for all devices.
+  // The one program that runs, for all devices.
   const Compiled& compiled() const { return *compiled_; }
   const DeviceParts* parts() const { return parts_; }
   std::span<CpuDevice* const> devices() const { return options_.devices; }
@@ -88,7 +89,7 @@ class CpuExecutable final : public ExecutableBody {
   int alias_of(std::size_t output) const { return alias_of_[output]; }
   // Whose memory an output of a launch on several devices is: the first device that has it.
   CpuDevice& owner_of(std::size_t output) const { return *options_.devices[owner_of_[output]]; }
-  // Of all devices that it is bound to; nullptr where it runs on the threads of one.
+  // The threads of all devices that it is bound to; nullptr where it runs on those of one.
   Parallel* parallel() const { return parallel_; }
   TraceName trace_name() const { return trace_name_; }
   void took(Duration time);
@@ -127,7 +128,7 @@ class CpuExecutable final : public ExecutableBody {
 // device -> runs -> ends. Owned by what will call it next: calls to come, input waiters, the line,
 // the executor. Counted: Gathering holds it besides. Thread-safety: external; the order of its life
 // makes it so.
-class Execution final : public RefCounted, public InLine, public Pooled {
+class Execution final : public GatheredLaunch, public InLine, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
@@ -139,14 +140,13 @@ class Execution final : public RefCounted, public InLine, public Pooled {
   // Consumes the caller's reference.
   void launch(const LaunchArguments& call, std::span<LaunchResult> results);
 
-  // The same in parts, by Gathering, which holds its lock for the first four.
   void take_options(const LaunchArguments& call);
   LaunchResult take(std::size_t place, std::span<const Buffer> arguments,
-                    const LaunchArguments& call);
-  void give_up(const Error& why) { given_up_ = why; }
-  bool is_given_up() const { return given_up_.has_value(); }
-  void arrive(std::size_t place);  // the call of this device has come
-  void miss(std::size_t calls);    // these never will: it was given up
+                    const LaunchArguments& call) override;
+  void give_up(const Error& why) override { given_up_ = why; }
+  bool is_given_up() const override { return given_up_.has_value(); }
+  void arrive(std::size_t place) override;
+  void miss(std::size_t calls) override;
 
   void run() noexcept override;
   void drop() noexcept override;

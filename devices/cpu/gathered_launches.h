@@ -12,8 +12,8 @@
 
 namespace millrace::devices::cpu {
 
-// Of one program. T is a handle on a launch. A launch is open from its first call to the last one.
-// Thread-safety: external.
+// The launches of one program. T is a handle on one. A launch is open from its first call to the
+// last one. Thread-safety: external.
 template <class T>
 class GatheredLaunches {
  public:

@@ -15,7 +15,6 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
-#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"

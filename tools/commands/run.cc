@@ -170,7 +170,7 @@ Status make_folder(const std::string& path) {
   return fail(ErrorCode::kNotFound, "cannot make the folder " + path + ": " + error.message());
 }
 
-// Of several devices: each its own, with the device before the result.
+// Several devices give their own each, with the device before the result.
 Status deliver_outputs(const RunFlags& flags, const Runner& runner, Console& console) {
   if (flags.outputs_folder.empty() && flags.json) return {};
   for (std::size_t d = 0; d < runner.devices(); ++d) {
@@ -191,7 +191,8 @@ Status deliver_outputs(const RunFlags& flags, const Runner& runner, Console& con
   return {};
 }
 
-// Of each device: DIR/DEVICE/0.npy, ... of --inputs where there is DIR/0/, else the same for all.
+// The arrays of each device: DIR/DEVICE/0.npy, ... of --inputs where there is DIR/0/, else the same
+// for all.
 Result<std::vector<Arrays>> read_inputs_of(std::size_t devices, const InputFlags& flags,
                                            const devices::Program& program,
                                            std::span<const devices::Shape> shapes,

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
-#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/tools/inspect/bytes_text.h"
 #include "millrace/tools/trace/svg.h"
 

@@ -14,7 +14,6 @@
 #include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
-#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"

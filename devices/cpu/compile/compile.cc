@@ -109,6 +109,14 @@ Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> sh
   return stablehlo::specialise::specialise(module, shapes, definition::evaluate);
 }
 
+Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes) {
+  MILLRACE_TRY(ir::Module module, read_to_run(program, shapes));
+  const DeviceCounts counts = device_counts(module);
+  if (counts.devices() > 1 && !stablehlo::specialise::is_needed(module))
+    return for_all_devices(module, counts);
+  return OneProgram{.module = std::move(module), .parts = {}};
+}
+
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options,
                                                 const KernelChoices* chosen) {

@@ -7,6 +7,7 @@
 
 #include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
+#include "millrace/devices/cpu/compile/several_devices.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 
@@ -23,6 +24,10 @@ Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> sh
 // The shapes of @main's arguments, with kUnknownDimension (shape.h) where a call decides.
 // Errors as above.
 Result<std::vector<Shape>> argument_shapes(const ir::Module& module);
+
+// read_to_run(), then the same for a program that says that it is for several devices. Of one for
+// one device, or whose shapes a call decides, the parts are empty.
+Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes = {});
 
 // Errors carry line:column: kInvalidArgument for a program that is wrong, kUnimplemented for one
 // that the CPU device cannot run. chosen: what choices() of the result gave when the program was

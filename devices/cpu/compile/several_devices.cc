@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/stablehlo/propagate/propagate.h"
 #include "millrace/devices/stablehlo/sharding/op_sharding.h"
@@ -58,16 +57,15 @@ Status refuse_gspmd(const ir::Function& main) {
 }
 
 // Whether devices see each other, or who they are.
-bool tells_devices_apart(const ir::Region& region) {
+bool depends_on_device(const ir::Region& region) {
   using enum ir::OpKind;
-  constexpr ir::OpKind kOps[] = {kAllGather,           kAllReduce,         kAllToAll,
-                                 kCollectiveBroadcast, kCollectivePermute, kCollectiveReduce,
-                                 kCrossReplicaSum,     kPartitionId,
-                                 kReduceScatter,       kReplicaId};
+  constexpr ir::OpKind kOps[] = {
+      kAllGather,        kAllReduce,       kAllToAll,    kCollectiveBroadcast, kCollectivePermute,
+      kCollectiveReduce, kCrossReplicaSum, kPartitionId, kReduceScatter,       kReplicaId};
   for (const ir::Block* block : region.blocks()) {
     for (const ir::Op& op : *block) {
       if (std::ranges::find(kOps, op.kind()) != std::end(kOps)) return true;
-      if (std::ranges::any_of(op.regions(), tells_devices_apart)) return true;
+      if (std::ranges::any_of(op.regions(), depends_on_device)) return true;
     }
   }
   return false;
@@ -80,7 +78,7 @@ bool is_global(const ir::Module& module) {
     if (op.name() == "sdy.mesh") return true;
   }
   return std::ranges::none_of(module.functions(), [](const ir::Function& function) {
-    return tells_devices_apart(function.body());
+    return depends_on_device(function.body());
   });
 }
 
@@ -186,14 +184,6 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
     parts.inputs.push_back({.device = input.device, .argument = input.argument});
   parts.outputs = std::move(one.outputs);
   return OneProgram{.module = std::move(one.module), .parts = std::move(parts)};
-}
-
-Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes) {
-  MILLRACE_TRY(ir::Module module, read_to_run(program, shapes));
-  const DeviceCounts counts = device_counts(module);
-  if (counts.devices() > 1 && !stablehlo::specialise::is_needed(module))
-    return for_all_devices(module, counts);
-  return OneProgram{.module = std::move(module), .parts = {}};
 }
 
 Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& module,

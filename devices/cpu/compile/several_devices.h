@@ -3,11 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/compile/plan.h"
-#include "millrace/devices/program.h"
 
 namespace millrace::devices::cpu {
 
@@ -32,10 +30,6 @@ struct OneProgram {
 // for what does not fit the devices; kUnimplemented for what they cannot do, and for shapes that
 // are dynamic after all.
 Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts);
-
-// read_to_run(), then the same for a program that says that it is for several devices. Of one for
-// one device, or whose shapes a call decides, the parts are empty.
-Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes = {});
 
 Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& module,
                                                          const DeviceCounts& counts,

@@ -75,7 +75,7 @@ struct LayoutsExtension : Extension {
 };
 static_assert(sizeof(LayoutsExtension) == 80 && sizeof(LayoutSerializeArgs) == 56);
 
-// How each argument and result lies on the devices: messages OpSharding of XLA's xla_data.proto,
+// How each argument and result lies on the devices: messages OpSharding of XLA's,
 // which are the executable's; none where it does not say.
 struct ShardingsExtension : Extension {
   Function<ExecutableShardingsArgs> of_parameters;
