@@ -30,8 +30,8 @@ BatchSchedule::QueueOptions schedule_options(const BatchQueue& queue, const Batc
 }  // namespace
 
 BatchActor::BatchActor(std::vector<Device> devices, const BatchSchedule::Options& options,
-                       std::shared_ptr<std::atomic<std::size_t>> alive)
-    : devices_(std::move(devices)), alive_(std::move(alive)), schedule_(options) {}
+                       std::shared_ptr<BatchDevices> known)
+    : devices_(std::move(devices)), known_(std::move(known)), schedule_(options) {}
 
 Future<void> BatchActor::on_start() {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
@@ -138,7 +138,7 @@ void BatchActor::run_elsewhere(RunningBatch& running) {
 
 void BatchActor::lose_device(std::size_t device, const Error& reason) {
   if (!schedule_.device_alive(device)) return;
-  --*alive_;
+  known_->fail(device, reason);
   if (schedule_.fail_device(device)) return;
   no_device_ = reason.with_context("no device of the batcher '" + context().name() +
                                    "' is left; the last one has failed");

@@ -3,7 +3,6 @@
 // batch_schedule.h (the decisions), batch_run.h (a batch).
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "millrace/core/async/timer_queue.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
+#include "millrace/transfer/batch_devices.h"
 #include "millrace/transfer/batch_request.h"
 #include "millrace/transfer/batch_run.h"
 #include "millrace/transfer/batch_schedule.h"
@@ -56,9 +56,9 @@ struct CloseBatches {
 // Thread-safety: confined.
 class BatchActor final : public actors::Actor {
  public:
-  // alive: counts the devices that have not failed; read by other threads.
+  // known: hears of devices that fail; read by other threads.
   BatchActor(std::vector<devices::Device> devices, const BatchSchedule::Options& options,
-             std::shared_ptr<std::atomic<std::size_t>> alive);
+             std::shared_ptr<BatchDevices> known);
   Future<void> on_start() override;
   Future<void> on_stop(const actors::Exit& exit) override;
 
@@ -86,7 +86,7 @@ class BatchActor final : public actors::Actor {
   Error closed_error() const;
 
   const std::vector<devices::Device> devices_;
-  const std::shared_ptr<std::atomic<std::size_t>> alive_;
+  const std::shared_ptr<BatchDevices> known_;
   BatchSchedule schedule_;
   std::vector<std::shared_ptr<BatchQueue>> queues_;  // by their numbers
   std::vector<std::shared_ptr<Watch>> watches_;      // by device

@@ -50,6 +50,8 @@ struct QueueFull {
 struct BatchQueueStats {
   std::size_t queued = 0;
   std::size_t queued_bytes = 0;
+  std::size_t most_requests = 0;  // that may be queued
+  std::size_t most_bytes = 0;
   std::uint64_t succeeded = 0;  // requests
   std::uint64_t failed = 0;
   std::uint64_t cancelled = 0;  // by stop, deadline or close

@@ -75,6 +75,8 @@ BatchQueueStats BatchQueue::stats() const {
   const QueueLimit::Amount used = limit.used();
   return {.queued = used.requests,
           .queued_bytes = used.bytes,
+          .most_requests = options.most_requests,
+          .most_bytes = options.most_bytes,
           .succeeded = succeeded_.here.value(),
           .failed = failed_.here.value(),
           .cancelled = cancelled_.here.value(),

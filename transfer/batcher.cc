@@ -1,7 +1,6 @@
 #include "millrace/transfer/batcher.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <utility>
 
@@ -15,14 +14,14 @@ using actors::ActorRef;
 // What the handles share. Thread-safety: thread-safe.
 class BatcherCore final : public RefCounted {
  public:
-  using Alive = std::shared_ptr<std::atomic<std::size_t>>;
-  BatcherCore(BatcherOptions options, ActorRef<BatchActor> actor, Alive alive)
-      : options_(std::move(options)), actor_(std::move(actor)), alive_(std::move(alive)) {}
+  BatcherCore(BatcherOptions options, ActorRef<BatchActor> actor,
+              std::shared_ptr<const BatchDevices> known)
+      : options_(std::move(options)), actor_(std::move(actor)), known_(std::move(known)) {}
 
   const Environment& environment() const { return actor_.cell()->home().environment; }
   const BatcherOptions& options() const { return options_; }
   const ActorRef<BatchActor>& actor() const { return actor_; }
-  std::size_t devices_alive() const { return *alive_; }
+  const BatchDevices& known_devices() const { return *known_; }
 
   std::shared_ptr<BatchQueue> find(const std::string& name) const MILLRACE_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -55,7 +54,7 @@ class BatcherCore final : public RefCounted {
  private:
   const BatcherOptions options_;
   const ActorRef<BatchActor> actor_;
-  const Alive alive_;
+  const std::shared_ptr<const BatchDevices> known_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<BatchQueue>> queues_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -141,11 +140,11 @@ Result<Batcher> Batcher::create(actors::ActorSystem& system, BatcherOptions opti
   const BatchSchedule::Options schedule{.devices = options.devices.size(),
                                         .batches_per_device = options.batches_per_device,
                                         .priority_step = options.priority_step};
-  auto alive = std::make_shared<std::atomic<std::size_t>>(options.devices.size());
+  auto known = std::make_shared<BatchDevices>(options.devices.size());
   MILLRACE_TRY(ActorRef<BatchActor> actor,
                system.spawn<BatchActor>(options.name, {.inline_when_idle = true}, options.devices,
-                                        schedule, alive));
-  return Batcher(make_ref<BatcherCore>(std::move(options), std::move(actor), std::move(alive)));
+                                        schedule, known));
+  return Batcher(make_ref<BatcherCore>(std::move(options), std::move(actor), std::move(known)));
 }
 
 Status Batcher::add(const std::shared_ptr<const BatchModel>& model,
@@ -223,7 +222,11 @@ Result<BatchQueueStats> Batcher::stats(const std::string& model) const {
   return queue->stats();
 }
 
-std::size_t Batcher::devices_alive() const { return core_->devices_alive(); }
+std::size_t Batcher::devices_alive() const { return core_->known_devices().alive(); }
+
+std::vector<std::optional<Error>> Batcher::device_failures() const {
+  return core_->known_devices().failures();
+}
 
 Future<void> Batcher::close(TimePoint deadline) const {
   core_->actor().send_notice(CloseBatches{deadline});

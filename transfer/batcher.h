@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ class Batcher {
   Result<BatchQueueStats> stats(const std::string& model) const;
   // How many of the devices have not failed; one that is restarted stays out of this batcher.
   std::size_t devices_alive() const;
+  // By device of the options: why it has failed; nullopt: it works.
+  std::vector<std::optional<Error>> device_failures() const;
 
   // Refuses new requests and launches what is queued without delay; what is not launched at the
   // deadline fails with kUnavailable. Completes when everything has ended. The first call counts.

@@ -1,5 +1,6 @@
-// Bodies of inference requests: the first byte says how the rest is read, and the first two of a
-// body with binary tensors how much of it is JSON. What is read can be answered.
+// Bodies of inference requests: the first byte says how the rest is read and unpacked, and the next
+// two how much of a body with binary tensors is JSON. What is read can be answered.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/tools/serve/infer_body.h"
+#include "millrace/tools/serve/unpack_body.h"
 
 using namespace millrace;  // NOLINT(google-build-using-namespace)
 
@@ -34,7 +36,14 @@ void answer(const serve::InferRequest& request) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   const auto kept = std::make_shared<std::vector<std::uint8_t>>(data + 3, data + size);
-  const serve::Body body{std::as_bytes(std::span(*kept)), kept};
+  constexpr const char* kEncodings[] = {"", "gzip", "deflate"};
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  const Result<serve::Body> unpacked = serve::unpack_body({std::as_bytes(std::span(*kept)), kept},
+                                                          kEncodings[data[0] / 3 % 3], kMostBytes);
+  if (!unpacked) return 0;
+  MILLRACE_CHECK(unpacked->bytes.size() <= std::max(kMostBytes, kept->size()),
+                 "a body is unpacked up to its limit");
+  const serve::Body& body = *unpacked;
   const std::size_t json_bytes = data[1] * std::size_t{256} + data[2];
   const Result<serve::InferRequest> request = data[0] % 3 == 0 ? serve::parse_npy_request(body, "x")
                                               : data[0] % 3 == 1

@@ -153,6 +153,10 @@ TEST(BatcherTest, ADeviceThatFailsHasItsRequestsRunByAnother) {  // BA-1
     }
     sim.run_for(milliseconds(10));
     EXPECT_EQ(rig.batcher->devices_alive(), 1U);
+    const std::vector<std::optional<Error>> failures = rig.batcher->device_failures();
+    ASSERT_TRUE(failures[0]);
+    EXPECT_NE(failures[0]->to_string().find("burnt"), std::string::npos);
+    EXPECT_FALSE(failures[1]);
   });
 }
 

@@ -122,6 +122,8 @@ struct ServeFlags : RuntimeFlags {
   std::vector<std::string> models;       // NAME=FOLDER each
   std::vector<std::string> checkpoints;  // NAME=DIR each
   std::string listen = "127.0.0.1:8000";
+  std::string tls_certificate;  // PEM files; empty: no TLS
+  std::string tls_key;
   bool is_public = false;
   std::string token_file;
   std::vector<std::int64_t> batch_sizes;  // none: all that were exported
@@ -134,6 +136,21 @@ struct ServeFlags : RuntimeFlags {
   double reload_seconds = 1;
   double grace_seconds = 10;
   bool access_log = false;
+};
+
+struct LoadFlags {
+  std::string url;
+  double rate = 0;
+  int clients = 0;  // 0: by the kind of the loop
+  double seconds = 10;
+  double timeout_seconds = 30;
+  std::int64_t rows = 1;
+  std::optional<std::int64_t> length;
+  std::uint64_t seed = 1;
+  std::string token_file;
+  std::string svg;  // file
+  bool any_host = false;
+  bool json = false;
 };
 
 struct StatusFlags {
@@ -166,6 +183,11 @@ Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& con
 void add_collectives_options(CLI::App& command, CollectivesFlags& flags);
 Result<ExitCode> serve_command(const ServeFlags& flags, Console& console);
 void add_serve_options(CLI::App& command, ServeFlags& flags);
+Result<ExitCode> load_command(const LoadFlags& flags, Console& console);
+void add_load_options(CLI::App& command, LoadFlags& flags);
+// The token of a file, without its line end; a usage error where it is shorter than 16 bytes. Empty
+// without a file.
+Result<std::string> read_token(const std::string& file);
 Result<ExitCode> status_command(const StatusFlags& flags, Console& console);
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
 void add_launch_options(CLI::App& command, LaunchFlags& flags);

@@ -461,6 +461,8 @@ int main(int argc, char** argv) {
                add_launch_options, launch_command),
       add_verb(app, "serve", "answer inference requests over HTTP: the Open Inference Protocol v2",
                add_serving_options, serve_command),
+      add_verb(app, "load", "load an inference server, and measure what it answers and how fast",
+               add_load_options, load_command),
       add_verb(app, "status",
                "print the jobs of this user here: their ranks, and how far these are",
                add_status_options, status_command),

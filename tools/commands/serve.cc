@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -96,15 +97,6 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
 
-Result<std::string> token_of(const ServeFlags& flags) {
-  if (flags.token_file.empty()) return std::string();
-  MILLRACE_TRY(std::string token, read_file(flags.token_file));
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  if (token.size() >= 16) return token;
-  return usage_error("the token in " + flags.token_file + " has " + std::to_string(token.size()) +
-                     " bytes; one of 16 or more is hard to guess");
-}
-
 // The server while it runs. Confined to the loop's thread, which is that of the command.
 class Serving {
  public:
@@ -168,7 +160,7 @@ std::function<void(const serve::Access&)> Serving::access_log() const {
                  {"path", access.path},
                  {"status", access.status},
                  {"ms", std::chrono::duration<double, std::milli>(access.took).count()}};
-    if (!access.request_id.empty()) line["request_id"] = access.request_id;
+    line["request_id"] = access.request_id;
     if (!access.traceparent.empty()) line["traceparent"] = access.traceparent;
     console_.words(json_text(line) + "\n");
   };
@@ -185,12 +177,14 @@ Status Serving::start(const serve::HttpOptions& http, std::string token) {
                                                     .metrics = &runtime_.metrics()}));
   batcher_.emplace(std::move(batcher));
   server_.emplace(serve::ServerOptions{.batcher = *batcher_,
+                                       .devices = {devices.begin(), devices.end()},
                                        .loop = &bridge_->executor(),
                                        .compute = &runtime_.compute(),
                                        .token = std::move(token),
                                        .deadline = seconds_of(flags_.request_seconds),
                                        .most_body_bytes = flags_.body_mib << 20,
                                        .metrics = [this] { return runtime_.metrics_snapshot(); },
+                                       .trace = runtime_.trace(),
                                        .log = access_log()});
   MILLRACE_TRY(listener_, serve::HttpListener::create(
                               base_.get(), http, [this](const Ref<serve::HttpExchange>& exchange) {
@@ -308,8 +302,9 @@ Result<ExitCode> Serving::run(std::vector<ModelSource> sources, const serve::Htt
   const std::string where =
       (http.address.find(':') == std::string::npos ? http.address : "[" + http.address + "]") +
       ":" + std::to_string(listener_->port());
-  say("listening", "listening at http://" + where,
-      {{"address", http.address}, {"port", listener_->port()}});
+  const std::string scheme = http.tls ? "https" : "http";
+  say("listening", "listening at " + scheme + "://" + where,
+      {{"address", http.address}, {"port", listener_->port()}, {"scheme", scheme}});
   spawn(bridge_->executor(), load(std::move(sources)))
       .then(*bridge_,
             [this](const Status& loaded) {
@@ -341,17 +336,32 @@ Result<ExitCode> Serving::run(std::vector<ModelSource> sources, const serve::Htt
 
 }  // namespace
 
+Result<std::string> read_token(const std::string& file) {
+  if (file.empty()) return std::string();
+  MILLRACE_TRY(std::string token, read_file(file));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.size() >= 16) return token;
+  return usage_error("the token in " + file + " has " + std::to_string(token.size()) +
+                     " bytes; one of 16 or more is hard to guess");
+}
+
 Result<ExitCode> serve_command(const ServeFlags& flags, Console& console) {
+  std::signal(SIGPIPE, SIG_IGN);  // else a client that goes before its answer ends the server
   MILLRACE_TRY(std::vector<ModelSource> sources, sources_of(flags));
   serve::HttpOptions http;
   http.most_connections = flags.connections;
   http.most_body_bytes = flags.body_mib << 20;
   http.request_time = seconds_of(flags.request_seconds);
   MILLRACE_TRY_STATUS(parse_listen(flags.listen, http));
-  MILLRACE_TRY(const std::string token, token_of(flags));
+  MILLRACE_TRY(const std::string token, read_token(flags.token_file));
   if (!is_loopback(http.address) && (!flags.is_public || token.empty())) {
     return usage_error("--listen " + flags.listen +
                        " can be reached from elsewhere: that needs --public and a --token-file");
+  }
+  if (flags.tls_certificate.empty() != flags.tls_key.empty())
+    return usage_error("--tls-certificate and --tls-key go together");
+  if (!flags.tls_key.empty()) {
+    MILLRACE_TRY(http.tls, serve::load_tls(flags.tls_certificate, flags.tls_key, wall_time()));
   }
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
   Limits::Options limit_options;
@@ -376,6 +386,12 @@ void add_serve_options(CLI::App& command, ServeFlags& flags) {
   command.add_option("--listen", flags.listen, "where requests come in; port 0: any")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
+  command
+      .add_option("--tls-certificate", flags.tls_certificate,
+                  "speak TLS: the server's certificate, and those up to its root (PEM)")
+      ->type_name("FILE");
+  command.add_option("--tls-key", flags.tls_key, "the key of the certificate (PEM)")
+      ->type_name("FILE");
   command.add_flag("--public", flags.is_public,
                    "listen at an address that others reach, too; needs --token-file");
   command

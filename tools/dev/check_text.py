@@ -39,7 +39,7 @@ TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (Of(?=[A-Z])|\w*?(?:(?:Is|Are)To
 # What the glossary says otherwise, in names too, but for CAF's and a check's of the reports; and the files it holds for.
 BANNED = re.compile(r'(?<![A-Za-z])(forg[eo]t\w*|discard(?:s|ed|ing)?|thr[eo]wn?s? away|let(?:s|ting)?[ _]go|'
                     r't[ao]kes?[ _]back|taken back|'
-                    r'(?<!zero_copy_)giv(?:es?|en|ing)[ _]back|(?<!::)(?<!user_)shuts?[ _]?down|shutting down)(?![A-Za-z])', re.I)
+                    r'(?<!zero_copy_)giv(?:es?|en|ing)[ _]back|(?<!::)(?<!user_)(?<!ssl_)(?<!ssl_set_)(?<!received_)(?<!dirty_)shuts?[ _]?down|shutting down)(?![A-Za-z])', re.I)
 # The same outside of tests; tell is a call of actors, dead_rank a figure.
 BANNED_PRODUCT = re.compile(r'(?<![A-Za-z])(told|telling|dea(?:d(?!_rank)|th)|died|dying|hang(?:s|ing)?|hung)(?![A-Za-z])',
                             re.I)

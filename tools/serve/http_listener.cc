@@ -6,7 +6,9 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <event2/util.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -57,6 +59,7 @@ struct HttpListener::Parts {
     bufferevent* socket = nullptr;
     event* late = nullptr;  // the request has not arrived in time
     bool sends = false;     // an answer that is not sent whole
+    bool no_delay = false;  // the end of an answer does not wait for acknowledgements
   };
 
   event_base* base = nullptr;
@@ -79,7 +82,9 @@ struct HttpListener::Parts {
 
   static bufferevent* on_connection(event_base* base, void* argument) {
     auto* const self = static_cast<Parts*>(argument);
-    bufferevent* const socket = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    bufferevent* const socket = self->options.tls
+                                    ? make_tls_socket(base, self->options.tls)
+                                    : bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     if (socket == nullptr) return nullptr;
     auto* const connection = new Connection{.parts = self, .socket = socket};
     connection->late = event_new(base, -1, 0, &Parts::on_late, connection);
@@ -127,11 +132,21 @@ struct HttpListener::Parts {
     const auto found = connections.find(evhttp_connection_get_bufferevent(there));
     return found == connections.end() ? nullptr : found->second;
   }
+  // Either side has said that the connection ends with this answer.
+  static bool is_last(evhttp_request* request) {
+    const auto says_close = [](const evkeyvalq* headers) {
+      const char* const value = evhttp_find_header(headers, "Connection");
+      return value != nullptr && evutil_ascii_strcasecmp(value, "close") == 0;
+    };
+    return says_close(evhttp_request_get_input_headers(request)) ||
+           says_close(evhttp_request_get_output_headers(request));
+  }
   static void on_sent(evhttp_request* request, void* argument) {
     const auto* const self = static_cast<Parts*>(argument);
     Connection* const connection = self->connection_of(request);
     if (connection == nullptr) return;
     connection->sends = false;
+    if (self->options.tls && is_last(request)) end_tls(connection->socket);
     self->expect_request(*connection);
   }
   static void on_closed(evhttp_connection* /*connection*/, void* argument) {
@@ -153,6 +168,10 @@ HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
     evhttp_connection_set_closecb(evhttp_request_get_connection(request),
                                   &HttpListener::Parts::on_closed, &parts);
     event_del(connection->late);
+    if (!std::exchange(connection->no_delay, true)) {
+      const int on = 1;
+      ::setsockopt(bufferevent_getfd(connection->socket), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
     closed_ = event_new(
         parts.base, bufferevent_getfd(connection->socket), EV_CLOSED,
         [](evutil_socket_t, short, void* self) {

@@ -18,6 +18,7 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/ref.h"
 #include "millrace/tools/serve/infer_body.h"
+#include "millrace/tools/serve/tls.h"
 
 struct event;
 struct event_base;
@@ -34,6 +35,7 @@ struct HttpOptions {
   // In which a request arrives whole, from the connection or the answer before it on; and in which
   // the client takes a part of an answer. Then the connection is closed.
   Duration request_time = std::chrono::seconds(30);
+  TlsContext tls = nullptr;  // nullptr: HTTP as it is
 };
 
 class HttpListener;

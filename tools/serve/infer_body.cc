@@ -12,7 +12,6 @@
 #include "millrace/core/base/json_text.h"
 #include "millrace/tools/serve/v2_datatype.h"
 #include "millrace/transfer/formats/byte_source.h"
-#include "millrace/transfer/formats/gzip.h"
 #include "millrace/transfer/formats/npy.h"
 
 namespace millrace::serve {
@@ -80,7 +79,13 @@ Result<bool> flag_of(const Json& object, const char* key, bool otherwise) {
 Result<Shape> shape_of(const Json& input, const std::string& name) {
   MILLRACE_TRY(const std::string datatype, text_of(input, "datatype", "input '" + name + "'"));
   const std::optional<DType> type = dtype_of_datatype(datatype);
-  if (!type) return bad_input(name, "has the datatype " + datatype + ", which is not served");
+  if (!type) {
+    return bad_input(name, "has the datatype " + datatype.substr(0, 40) +
+                               (datatype == "BYTES" ? ": texts of any length, which no device takes"
+                                                    : ", which is none") +
+                               "; it may be BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32 "
+                               "or FP64");
+  }
   const Json* const dims = member(input, "shape");
   if (dims == nullptr || !dims->is_array() || dims->size() > devices::kMaxRank)
     return bad_input(name, "needs a list 'shape' of at most " + std::to_string(devices::kMaxRank) +
@@ -412,31 +417,6 @@ void append_output(InferAnswer& answer, const transfer::RowOutput& output, bool 
 }
 
 }  // namespace
-
-Result<Body> unpack_body(const Body& body, std::string_view encoding, std::size_t most_bytes) {
-  if (encoding.empty() || encoding == "identity") return body;
-  if (encoding != "gzip") {
-    return fail(ErrorCode::kUnimplemented, "the Content-Encoding '" + std::string(encoding) +
-                                               "' is not read here; gzip is, and none");
-  }
-  constexpr std::size_t kStep = std::size_t{64} << 10;
-  transfer::GzipSource source(
-      std::make_unique<transfer::MemorySource>("the request's body", body.bytes));
-  auto unpacked = std::make_shared<std::vector<std::byte>>();
-  for (std::size_t size = 0;;) {
-    unpacked->resize(size + kStep);
-    const Result<std::size_t> got = source.read(std::span(*unpacked).subspan(size));
-    if (!got) return bad("the body is no gzip: " + got.error().message());
-    size += *got;
-    if (size > most_bytes) {
-      return fail(ErrorCode::kOutOfRange, "the body has more than " + std::to_string(most_bytes) +
-                                              " bytes when it is unpacked");
-    }
-    if (*got == kStep) continue;
-    unpacked->resize(size);
-    return Body{*unpacked, unpacked};
-  }
-}
 
 Result<InferRequest> parse_infer_request(const Body& body,
                                          std::optional<std::size_t> header_bytes) {

@@ -1,6 +1,6 @@
 // The bodies of an inference request and its answer: JSON of the Open Inference Protocol v2, with
 // or without the binary tensor data extension, and NPY. Pure: from bytes to arrays and back; what
-// comes is foreign and is read within its bounds.
+// comes is foreign and is read within its bounds. Bodies are unpacked before (unpack_body.h).
 #pragma once
 
 #include <cstddef>
@@ -37,11 +37,6 @@ struct InferRequest {
   std::optional<double> deadline_ms = {};  // the parameter "deadline_ms"
   int priority = 0;                        // the parameter "priority"
 };
-
-// The body as it was before its Content-Encoding, which is none, "identity" or "gzip". kOutOfRange:
-// it has more than so many bytes then; kUnimplemented: another encoding; kInvalidArgument: it is
-// damaged.
-Result<Body> unpack_body(const Body& body, std::string_view encoding, std::size_t most_bytes);
 
 // header_bytes: Inference-Header-Content-Length, where it was sent: JSON has so many bytes, and
 // binary tensors follow. kInvalidArgument names the tensor, and where JSON is wrong, the byte.

@@ -2,12 +2,16 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <random>
 #include <utility>
 
 #include "millrace/core/base/pool.h"
 #include "millrace/core/observe/metrics_text.h"
 #include "millrace/tools/serve/http_status.h"
 #include "millrace/tools/serve/model_json.h"
+#include "millrace/tools/serve/status_page.h"
+#include "millrace/tools/serve/unpack_body.h"
 
 namespace millrace::serve {
 
@@ -67,12 +71,61 @@ struct InferenceServer::Inference final : RefCounted {
   }
 };
 
-bool InferenceServer::ready() const {
-  return ready_ && !draining_ && options_.batcher.devices_alive() > 0;
+InferenceServer::InferenceServer(ServerOptions options)
+    : options_(std::move(options)),
+      trace_(options_.trace),
+      begun_(steady_clock().now()),
+      next_id_(std::uint64_t{std::random_device()()} << 32) {}
+
+std::string InferenceServer::why_not_ready() const {
+  if (draining_) return "the server is stopping";
+  if (!ready_) return "the server is starting";
+  if (options_.batcher.devices_alive() == 0) return "no device is left";
+  return {};
+}
+
+bool InferenceServer::ready() const { return why_not_ready().empty(); }
+
+std::string InferenceServer::ready_body() const {
+  const std::string why_not = why_not_ready();
+  return ready_json(why_not.empty(), why_not, options_.batcher.device_failures());
+}
+
+ServerStatus InferenceServer::status() const {
+  ServerStatus status{.state = ready() ? "ready" : why_not_ready(),
+                      .uptime = steady_clock().now() - begun_,
+                      .requests = handled_,
+                      .in_flight = in_flight_};
+  const std::vector<std::optional<Error>> failures = options_.batcher.device_failures();
+  const MetricsSnapshot metrics = options_.metrics ? options_.metrics() : MetricsSnapshot();
+  for (std::size_t d = 0; d < options_.devices.size(); ++d) {
+    const devices::Device& device = options_.devices[d];
+    DeviceStatus one{
+        .number = d, .kind = device.info().kind, .failure = failures[d], .stats = device.stats()};
+    const std::string label = std::to_string(devices::index(device.id()));
+    for (const auto& gauge : metrics.gauges) {
+      if (gauge.name == "millrace_device_memory_bytes" && gauge.labels[0].second == label)
+        one.memory_bytes = gauge.value;
+    }
+    status.devices.push_back(std::move(one));
+  }
+  for (const std::string& name : options_.batcher.models())
+    status.models.push_back({options_.batcher.model(name), options_.batcher.stats(name).value()});
+  return status;
+}
+
+// What the client calls it; else a number that no other request of this server has.
+std::string InferenceServer::request_id_of(const HttpExchange& exchange) {
+  if (std::optional<std::string> given = exchange.header("X-Request-Id"); given && !given->empty())
+    return *std::move(given);
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(next_id_++));
+  return text;
 }
 
 bool InferenceServer::admits(const Ref<HttpExchange>& exchange, const Route& route) {
-  if (options_.token.empty() || route.kind == Kind::kLive || route.kind == Kind::kReady)
+  if (options_.token.empty() || route.kind == Kind::kLive || route.kind == Kind::kReady ||
+      route.kind == Kind::kPage)
     return true;
   constexpr std::string_view kBearer = "Bearer ";
   const std::optional<std::string> given = exchange->header("Authorization");
@@ -95,8 +148,14 @@ void InferenceServer::handle(const Ref<HttpExchange>& exchange) {
     case Kind::kLive:
       return send_json(exchange, R"({"live":true})");
     case Kind::kReady:
-      return ready() ? send_json(exchange, R"({"ready":true})")
-                     : send_json(exchange, R"({"ready":false})", 503);
+      return send_json(exchange, ready_body(), ready() ? 200 : 503);
+    case Kind::kPage:
+      return send(exchange, 200, "text/html; charset=utf-8", {.head = std::string(status_page())},
+                  {{"Content-Security-Policy", kPagePolicy},
+                   {"X-Content-Type-Options", "nosniff"},
+                   {"Referrer-Policy", "no-referrer"}});
+    case Kind::kStatus:
+      return send_json(exchange, status_json(status()));
     case Kind::kModels:
       return send_json(exchange, models_json(options_.batcher.models(), ready()));
     case Kind::kModel:
@@ -130,14 +189,11 @@ void InferenceServer::model_resource(const Ref<HttpExchange>& exchange, const Ro
   if (route.kind == Kind::kModel) return send_json(exchange, model_json(*model));
   if (route.kind == Kind::kModelStats)
     return send_json(exchange, stats_json(*model, options_.batcher.stats(route.model).value()));
-  send_json(exchange, ready() ? R"({"ready":true})" : R"({"ready":false})", ready() ? 200 : 503);
+  send_json(exchange, ready_body(), ready() ? 200 : 503);
 }
 
 void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string& name) {
-  if (draining_ || !ready_) {
-    return fail(exchange, Error(ErrorCode::kUnavailable,
-                                draining_ ? "the server is stopping" : "the server is starting"));
-  }
+  if (draining_ || !ready_) return fail(exchange, Error(ErrorCode::kUnavailable, why_not_ready()));
   const std::shared_ptr<const transfer::BatchModel> model = options_.batcher.model(name);
   if (!model)
     return fail(exchange, Error(ErrorCode::kNotFound, "there is no model '" + name + "'"));
@@ -205,6 +261,9 @@ void InferenceServer::answer_rows(const Ref<Inference>& inference, const Result<
 
 void InferenceServer::end(const Ref<Inference>& inference, Result<InferAnswer> answer) {
   const Ref<HttpExchange>& exchange = inference->exchange;
+  trace_.record(inference->model, exchange->header("traceparent").value_or(""),
+                answer ? 200 : http_status_of(answer.error()), exchange->begun(),
+                steady_clock().now());
   if (!answer) {
     fail(exchange, answer.error());
   } else if (answer->header_bytes) {
@@ -233,11 +292,11 @@ void InferenceServer::send(const Ref<HttpExchange>& exchange, int status, const 
   headers.emplace_back("Content-Type", type);
   Access access{.method = exchange->method(),
                 .path = exchange->path(),
-                .request_id = exchange->header("X-Request-Id").value_or(""),
+                .request_id = request_id_of(*exchange),
                 .traceparent = exchange->header("traceparent").value_or(""),
                 .status = status,
                 .took = steady_clock().now() - exchange->begun()};
-  if (!access.request_id.empty()) headers.emplace_back("X-Request-Id", access.request_id);
+  headers.emplace_back("X-Request-Id", access.request_id);
   if (!access.traceparent.empty()) headers.emplace_back("traceparent", access.traceparent);
   if (draining_) headers.emplace_back("Connection", "close");
   exchange->answer(status, headers, std::move(answer));

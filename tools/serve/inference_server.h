@@ -8,11 +8,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/core/async/executor.h"
 #include "millrace/core/observe/metrics.h"
 #include "millrace/tools/serve/http_listener.h"
+#include "millrace/tools/serve/request_trace.h"
 #include "millrace/tools/serve/route.h"
+#include "millrace/tools/serve/status_json.h"
 #include "millrace/transfer/batcher.h"
 
 namespace millrace::serve {
@@ -21,7 +24,7 @@ namespace millrace::serve {
 struct Access {
   std::string method = {};
   std::string path = {};
-  std::string request_id = {};  // X-Request-Id, as the client sent it
+  std::string request_id = {};  // X-Request-Id, as the client sent it; else one is made
   std::string traceparent = {};
   int status = 0;
   Duration took{};
@@ -29,13 +32,15 @@ struct Access {
 
 struct ServerOptions {
   transfer::Batcher batcher;
-  Executor* loop = nullptr;     // a bridge of the base, which outlives the server
-  Executor* compute = nullptr;  // for large bodies
+  std::vector<devices::Device> devices = {};  // of the batcher
+  Executor* loop = nullptr;                   // a bridge of the base, which outlives the server
+  Executor* compute = nullptr;                // for large bodies
   std::string token = {};  // of a bearer, without which all but the health is refused; empty: none
   // The deadline of a request that says none; and the longest that one may ask for.
   Duration deadline = std::chrono::seconds(30);
   std::size_t most_body_bytes = std::size_t{64} << 20;  // when they are unpacked
   std::function<MetricsSnapshot()> metrics = {};
+  TraceRecorder* trace = nullptr;
   std::function<void(const Access&)> log = {};
 };
 
@@ -43,7 +48,7 @@ struct ServerOptions {
 // requests. Outlives its exchanges. Thread-safety: confined to the loop's thread.
 class InferenceServer {
  public:
-  explicit InferenceServer(ServerOptions options) : options_(std::move(options)) {}
+  explicit InferenceServer(ServerOptions options);
 
   void handle(const Ref<HttpExchange>& exchange);
   void set_ready() { ready_ = true; }
@@ -53,10 +58,14 @@ class InferenceServer {
   // Inferences that have no answer.
   std::size_t in_flight() const { return in_flight_; }
   bool ready() const;
+  ServerStatus status() const;
 
  private:
   struct Inference;
 
+  std::string why_not_ready() const;  // empty: it is ready
+  std::string ready_body() const;
+  std::string request_id_of(const HttpExchange& exchange);
   bool admits(const Ref<HttpExchange>& exchange, const Route& route);
   void infer(const Ref<HttpExchange>& exchange, const std::string& model);
   void run(const Ref<Inference>& inference, Result<InferRequest> request);
@@ -68,7 +77,10 @@ class InferenceServer {
             HttpHeaders headers = {});
   void send_json(const Ref<HttpExchange>& exchange, std::string json, int status = 200);
 
-  ServerOptions options_;
+  const ServerOptions options_;
+  RequestTrace trace_;
+  const TimePoint begun_;
+  std::uint64_t next_id_;
   bool ready_ = false;
   bool draining_ = false;
   std::uint64_t handled_ = 0;

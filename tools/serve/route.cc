@@ -41,6 +41,8 @@ std::vector<std::string_view> segments_of(std::string_view path) {
 
 // What the path names, whatever the method.
 Route named_by(std::string_view path) {
+  if (path == "/") return {Kind::kPage};
+  if (path == "/status") return {Kind::kStatus};
   if (path == "/metrics") return {Kind::kMetrics};
   const std::vector<std::string_view> parts = segments_of(path);
   if (parts.empty() || parts[0] != "v2") return {};

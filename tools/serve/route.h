@@ -9,6 +9,8 @@ namespace millrace::serve {
 
 struct Route {
   enum class Kind {
+    kPage,          // GET /
+    kStatus,        // GET /status
     kServer,        // GET /v2
     kLive,          // GET /v2/health/live
     kReady,         // GET /v2/health/ready

@@ -9,7 +9,7 @@
 
 namespace millrace::serve {
 
-// "FP32" and so on; nullopt for BYTES and for what is none.
+// "FP32" and so on; nullopt for BYTES, whose elements have no length, and for what is none.
 std::optional<devices::DType> dtype_of_datatype(std::string_view datatype);
 // Empty: the protocol has none for it.
 std::string_view datatype_of(devices::DType type);

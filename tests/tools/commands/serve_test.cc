@@ -1,6 +1,7 @@
 // `millrace serve` as clients meet it: a process, real sockets and signals, because those are what
 // is tested; the client is a raw socket, so that it can be wrong in any way.
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,84 +15,14 @@
 
 #include "tests/tools/commands/loopback.h"
 #include "tests/tools/commands/process.h"
+#include "tests/tools/serve/certificates.h"
+#include "tests/tools/serve/raw_client.h"
 #include "tests/tools/serve/scaler_model.h"
 
 namespace millrace::testing {
 namespace {
 
 using Json = nlohmann::json;
-
-struct Reply {
-  int status = 0;  // 0: the connection was closed without one
-  std::string head;
-  std::string body;
-
-  std::string header(const std::string& name) const {
-    const std::size_t at = head.find("\r\n" + name + ": ");
-    if (at == std::string::npos) return "";
-    const std::size_t begin = at + name.size() + 4;
-    return head.substr(begin, head.find("\r\n", begin) - begin);
-  }
-};
-
-class Client {
- public:
-  explicit Client(int port) : socket_(connect_to_loopback(port)) {}
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { ::close(socket_); }
-
-  void send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-  }
-  Reply receive() {
-    Reply reply;
-    std::size_t head_end = std::string::npos;
-    while ((head_end = buffer_.find("\r\n\r\n")) == std::string::npos) {
-      if (!read_more()) return reply;
-    }
-    reply.head = buffer_.substr(0, head_end + 2);
-    buffer_.erase(0, head_end + 4);
-    reply.status = std::atoi(reply.head.c_str() + reply.head.find(' '));
-    const std::string length = reply.header("Content-Length");
-    const std::size_t size = length.empty() ? 0 : std::stoul(length);
-    while (buffer_.size() < size) {
-      if (!read_more()) break;
-    }
-    reply.body = buffer_.substr(0, size);
-    buffer_.erase(0, size);
-    return reply;
-  }
-  Reply get(const std::string& path, const std::string& headers = "") {
-    send("GET " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n");
-    return receive();
-  }
-  void begin_post(const std::string& path, const std::string& body,
-                  const std::string& headers = "") const {
-    send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n" + headers + "\r\n" + body);
-  }
-  Reply post(const std::string& path, const std::string& body, const std::string& headers = "") {
-    begin_post(path, body, headers);
-    return receive();
-  }
-  // The server has closed the connection.
-  bool closed() { return !read_more(); }
-
- private:
-  bool read_more() {
-    char bytes[4096];
-    const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
-    if (got > 0) buffer_.append(bytes, static_cast<std::size_t>(got));
-    return got > 0;
-  }
-  const int socket_;
-  std::string buffer_;
-};
 
 constexpr const char* kInfer = "/v2/models/m/infer";
 constexpr const char* kRow =
@@ -171,6 +102,69 @@ TEST_F(ServeTest, ItAnswersTheProtocolAndEndsWithZeroBySigterm) {
   EXPECT_EQ(stop().code, 0) << process_->wait().err;
 }
 
+// The page holds no number: it is the same for all, and asks for /status by itself.
+TEST_F(ServeTest, TheStatusSaysWhatModelsAndDevicesDoAndItsPageIsThereWithoutAToken) {
+  write_text(folder_, "token", "0123456789abcdef\n");
+  ASSERT_TRUE(start({"--token-file", folder_.file("token")}));
+  Client client(port_);
+  const Reply page = client.get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_NE(page.header("Content-Security-Policy").find("default-src 'none'"), std::string::npos);
+  EXPECT_EQ(client.get("/status").status, 401);
+  const std::string token = "Authorization: Bearer 0123456789abcdef\r\n";
+  EXPECT_EQ(client.post(kInfer, kRow, token).status, 200);
+  const auto look = [&] { return Json::parse(client.get("/status", token).body); };
+  Json status = look();
+  while (status["models"][0]["request_ns"].empty()) status = look();  // it is counted once answered
+  EXPECT_EQ(status["state"], "ready");
+  EXPECT_EQ(status["devices"][0]["state"], "works");
+  const Json& model = status["models"][0];
+  EXPECT_EQ(model["model"], "m");
+  EXPECT_EQ(model["batch_sizes"], Json::parse("[[1,4]]"));
+  EXPECT_EQ(model["succeeded"], 1);
+  EXPECT_EQ(model["most_queued"], 1024);
+  EXPECT_EQ(model["batch_rows"], Json::parse("[[1,1]]"));
+  EXPECT_EQ(model["request_ns"].size(), 1U);
+  EXPECT_EQ(stop().code, 0);
+}
+
+TEST_F(ServeTest, EveryLineOfTheAccessLogHasARequestIdAndSampledTracesAreInTheTimeline) {
+  const std::string timeline = folder_.file("timeline");
+  ASSERT_TRUE(start({"--access-log", "--trace", timeline}));
+  Client client(port_);
+  const std::string trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const std::string parent = "traceparent: 00-" + trace + "-00f067aa0ba902b7-01\r\n";
+  const Reply first = client.post(kInfer, kRow, parent);
+  const Reply second = client.get("/v2/models/none");
+  const Reply third = client.get("/v2", "X-Request-Id: mine\r\n");
+  EXPECT_EQ(first.header("X-Request-Id").size(), 16U);
+  EXPECT_NE(first.header("X-Request-Id"), second.header("X-Request-Id"));
+  EXPECT_EQ(third.header("X-Request-Id"), "mine");
+  const Outcome& outcome = stop();
+  EXPECT_EQ(outcome.code, 0);
+  for (const std::string& id :
+       {first.header("X-Request-Id"), second.header("X-Request-Id"), std::string("mine")}) {
+    EXPECT_NE(outcome.err.find("\"request_id\":\"" + id + "\""), std::string::npos) << outcome.err;
+  }
+  const Outcome lanes = run_millrace({"trace", timeline, "--all-lanes"});
+  EXPECT_NE(lanes.out.find("infer m trace " + trace), std::string::npos) << lanes.out;
+}
+
+TEST_F(ServeTest, PromtoolFindsNothingWrongWithTheMetrics) {
+  Process looked({"/bin/sh", "-c", "command -v promtool"});
+  if (looked.wait().code != 0) GTEST_SKIP() << "no promtool here (Debian's package prometheus)";
+  ASSERT_TRUE(start());
+  Client client(port_);
+  EXPECT_EQ(client.post(kInfer, kRow).status, 200);
+  write_text(folder_, "metrics", client.get("/metrics").body);
+  Process promtool({"/bin/sh", "-c", "promtool check metrics < " + folder_.file("metrics")});
+  const Outcome& outcome = promtool.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out + outcome.err, "");
+  EXPECT_EQ(stop().code, 0);
+}
+
 TEST_F(ServeTest, BinaryTensorsAndNpyBodiesGoBothWays) {
   ASSERT_TRUE(start());
   Client client(port_);
@@ -211,15 +205,17 @@ TEST_F(ServeTest, WhatIsWrongHasItsStatusAndItsReason) {
   };
   const std::string wrong_shape =
       R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,3],"data":[1,2,3]}]})";
-  for (const Row& row :
-       std::vector<Row>{{kInfer, "{", 400, "no JSON"},
-                        {kInfer, R"({"inputs":[]})", 400, "input 'x' is missing"},
-                        {kInfer, wrong_shape, 400, "input 'x' is tensor<1x3xf32>"},
-                        {"/v2/models/none/infer", kRow, 404, "no model 'none'"},
-                        {"/v2/models/m/versions/3/infer", kRow, 404, "version 1"},
-                        {"/v2", "", 405, "method"},
-                        {"/etc/passwd", "", 404, "/v2"},
-                        {kInfer, std::string(std::size_t{2} << 20, ' '), 413, ""}}) {
+  for (const Row& row : std::vector<Row>{
+           {kInfer, "{", 400, "no JSON"},
+           {kInfer, R"({"inputs":[]})", 400, "input 'x' is missing"},
+           {kInfer, R"({"inputs":[{"name":"x","datatype":"BYTES","shape":[1],"data":["a"]}]})", 400,
+            "datatype BYTES: texts"},
+           {kInfer, wrong_shape, 400, "input 'x' is tensor<1x3xf32>"},
+           {"/v2/models/none/infer", kRow, 404, "no model 'none'"},
+           {"/v2/models/m/versions/3/infer", kRow, 404, "version 1"},
+           {"/v2", "", 405, "method"},
+           {"/etc/passwd", "", 404, "/v2"},
+           {kInfer, std::string(std::size_t{2} << 20, ' '), 413, ""}}) {
     Client client(port_);
     const Reply reply = client.post(row.path, row.body);
     EXPECT_EQ(reply.status, row.status) << row.path << reply.body;
@@ -277,6 +273,19 @@ TEST_F(ServeTest, AClientThatGoesTakesItsRequestWithItAndADeadlineIs504) {
   EXPECT_EQ(stop().code, 0);
 }
 
+// With a reset: what is written to such a connection would end a process by SIGPIPE.
+TEST_F(ServeTest, ClientsThatResetTheirConnectionLeaveItServingOthers) {
+  ASSERT_TRUE(start({"--delay-ms", "1"}));
+  for (int i = 0; i < 200; ++i) {
+    Client goes(port_);
+    for (int ahead = 0; ahead < 3; ++ahead) goes.begin_post(kInfer, kRow);
+    goes.reset_at_end();
+  }
+  Client client(port_);
+  EXPECT_EQ(client.post(kInfer, kRow).status, 200);
+  EXPECT_EQ(stop().code, 0);
+}
+
 TEST_F(ServeTest, ARequestThatDoesNotArriveInTimeIsClosed) {
   ASSERT_TRUE(start({"--request-seconds", "0.2"}));
   for (const char* part :
@@ -323,6 +332,61 @@ TEST_F(ServeTest, WithATokenOnlyTheHealthIsThereForAll) {
   EXPECT_EQ(stop().code, 0);
 }
 
+// A client of TLS; each call is whole or fails the test.
+class TlsClient {
+ public:
+  explicit TlsClient(int port) : socket_(connect_to_loopback(port)) {
+    SSL_set_fd(connection_.get(), socket_);
+    EXPECT_EQ(SSL_connect(connection_.get()), 1);
+  }
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+  ~TlsClient() { ::close(socket_); }
+  int version() const { return SSL_version(connection_.get()); }
+  // What the server answers, up to its end of the connection, which it must tell.
+  std::string ask(const std::string& request) {
+    EXPECT_GT(SSL_write(connection_.get(), request.data(), static_cast<int>(request.size())), 0);
+    std::string answer;
+    char bytes[4096];
+    int got = 0;
+    while ((got = SSL_read(connection_.get(), bytes, sizeof bytes)) > 0)
+      answer.append(bytes, static_cast<std::size_t>(got));
+    EXPECT_EQ(SSL_get_error(connection_.get(), got), SSL_ERROR_ZERO_RETURN);
+    return answer;
+  }
+
+ private:
+  const int socket_;
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_{SSL_CTX_new(TLS_client_method()),
+                                                              &SSL_CTX_free};
+  const std::unique_ptr<SSL, void (*)(SSL*)> connection_{SSL_new(context_.get()), &SSL_free};
+};
+
+TEST_F(ServeTest, WithACertificateItSpeaksTlsAndNothingElse) {
+  const MadeKey key;
+  key.write_certificate(folder_.file("server.pem"), -60, 3600);
+  key.write(folder_.file("server.key"));
+  ASSERT_TRUE(start({"--tls-certificate", folder_.file("server.pem"), "--tls-key",
+                     folder_.file("server.key"), "--connections", "2"}));
+  for (int i = 0; i < 5; ++i) {  // more than may be open at once
+    TlsClient client(port_);
+    EXPECT_EQ(client.version(), TLS1_3_VERSION);
+    const std::string body(kRow);
+    const std::string answer =
+        client.ask("POST " + std::string(kInfer) +
+                   " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                   std::to_string(body.size()) + "\r\n\r\n" + body);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+    EXPECT_NE(answer.find("[20,300]"), std::string::npos) << answer;
+  }
+  {
+    Client plain(port_);
+    plain.send("GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(plain.receive().status, 0);  // an alert of TLS is no HTTP
+  }
+  EXPECT_EQ(stop().code, 0);
+}
+
 TEST_F(ServeTest, ChangedWeightsAreReloadedAndWhatCannotBeServedLeavesTheOldOnes) {
   const std::string weights = folder_.file("weights.safetensors");
   ASSERT_TRUE(start({"--reload-seconds", "0.02"}));
@@ -345,6 +409,9 @@ TEST_F(ServeTest, ChangedWeightsAreReloadedAndWhatCannotBeServedLeavesTheOldOnes
 TEST_F(ServeTest, WhatCannotBeServedIsRefusedAtTheStart) {
   ASSERT_TRUE(start());
   write_text(folder_, "short", "abc");
+  const MadeKey key;
+  key.write_certificate(folder_.file("old.pem"), -3600, -60);
+  key.write(folder_.file("old.key"));
   const std::string port = std::to_string(port_);
   struct Row {
     std::vector<std::string> words;
@@ -358,6 +425,11 @@ TEST_F(ServeTest, WhatCannotBeServedIsRefusedAtTheStart) {
            {{model, "--listen", "0.0.0.0:0", "--public"}, 2, "--token-file"},
            {{model, "--listen", "nothing"}, 2, "no ADDRESS:PORT"},
            {{model, "--token-file", folder_.file("short")}, 2, "16 or more"},
+           {{model, "--tls-key", folder_.file("old.key")}, 2, "go together"},
+           {{model, "--tls-certificate", folder_.file("old.pem"), "--tls-key",
+             folder_.file("old.key")},
+            1,
+            "old.pem ran out at"},
            {{model, model}, 2, "two models have the name 'm'"},
            {{"m"}, 2, "NAME=FOLDER"},
            {{model, "--checkpoint", "n=x"}, 2, "no model here"},

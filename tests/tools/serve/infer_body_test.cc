@@ -160,22 +160,6 @@ TEST(InferBodyTest, ABinaryTensorIsAViewOfTheBody) {
   EXPECT_EQ(request->inputs[0].view.owner, body.owner);
 }
 
-TEST(InferBodyTest, AGzipBodyIsUnpackedUpToItsLimit) {
-  // gzip of "hello hello hello hello"
-  const std::string packed(
-      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x27\x01\xe3"
-      "\x51\x3d\x8d\x17\x00\x00\x00",
-      28);
-  const auto unpacked = unpack_body(body_of(packed), "gzip", 23);
-  ASSERT_TRUE(unpacked) << unpacked.error().to_string();
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(unpacked->bytes.data()), 23),
-            "hello hello hello hello");
-  EXPECT_EQ(unpack_body(body_of(packed), "gzip", 22).error().code(), ErrorCode::kOutOfRange);
-  EXPECT_EQ(unpack_body(body_of("junk"), "gzip", 22).error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(unpack_body(body_of(packed), "br", 22).error().code(), ErrorCode::kUnimplemented);
-  EXPECT_EQ(unpack_body(body_of("x"), "identity", 1)->bytes.size(), 1U);
-}
-
 TEST(InferBodyTest, ParametersAndWantedOutputsAreRead) {
   const auto request = parse(
       R"({"id":"7","inputs":[],"parameters":{"binary_data_output":true,"deadline_ms":12.5,"priority":2},)"

@@ -20,7 +20,10 @@ TEST(RouteTest, MethodAndPathNameTheResource) {
     Route route;
   };
   for (const Row& row :
-       std::vector<Row>{{"GET", "/", {}},
+       std::vector<Row>{{"GET", "/", {Kind::kPage}},
+                        {"GET", "/status", {Kind::kStatus}},
+                        {"POST", "/", {Kind::kWrongMethod, {}, "GET, HEAD"}},
+                        {"GET", "//", {}},
                         {"GET", "/metrics", {Kind::kMetrics}},
                         {"GET", "/v2", {Kind::kServer}},
                         {"HEAD", "/v2", {Kind::kServer}},

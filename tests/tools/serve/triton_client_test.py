@@ -62,12 +62,13 @@ def check(port):
     for binary_in in (True, False):
         for binary_out in (True, False):
             assert np.allclose(ask(binary_in, binary_out), expected, atol=1e-6), (binary_in, binary_out)
-    assert np.allclose(ask(request_compression_algorithm='gzip'), expected, atol=1e-6)
+    for algorithm in ('gzip', 'deflate'):
+        assert np.allclose(ask(request_compression_algorithm=algorithm), expected, atol=1e-6), algorithm
     pending = [client.async_infer('mnist', [make_input()]) for _ in range(50)]
     for answer in pending:
         assert np.allclose(answer.get_result().as_numpy('log_probs'), expected, atol=1e-5)
     stats = client.get_inference_statistics('mnist')['model_stats'][0]
-    assert stats['inference_stats']['success']['count'] == 56, stats
+    assert stats['inference_stats']['success']['count'] == 57, stats
 
     wrong = triton.InferInput('images', [1, 5], 'UINT8')
     wrong.set_data_from_numpy(np.zeros((1, 5), np.uint8))

@@ -1,0 +1,128 @@
+// `millrace load` against `millrace serve`: processes and sockets, because those are what is
+// tested.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/tools/commands/process.h"
+#include "tests/tools/serve/scaler_model.h"
+
+namespace millrace::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+class LoadTest : public ::testing::Test {
+ protected:
+  void serve(const std::vector<std::string>& more = {}) {
+    write_model(folder_);
+    write_weights(folder_.file("weights.safetensors"), "scale", {2, 3});
+    std::vector<std::string> words = {"serve", "m=" + folder_.path(), "--listen", "127.0.0.1:0",
+                                      "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    server_ = std::make_unique<Process>(millrace_command(words));
+    ASSERT_TRUE(server_->wait_for(
+        [](const Outcome& outcome) { return outcome.out.find("\"ready\"") != std::string::npos; }));
+    server_->wait_for([&](const Outcome& outcome) {
+      url_ = "http://127.0.0.1:" +
+             std::to_string(
+                 Json::parse(outcome.out.substr(0, outcome.out.find('\n')))["port"].get<int>());
+      return true;
+    });
+  }
+  static Json last_line(const std::string& text) {
+    const std::size_t end = text.find_last_not_of('\n');
+    const std::size_t begin = text.rfind('\n', end);
+    return Json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1));
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<Process> server_;
+  std::string url_;
+};
+
+TEST_F(LoadTest, AnOpenLoopSendsItsRateAndDrawsWhatItSaw) {
+  serve();
+  const std::string svg = folder_.file("load.svg");
+  const Outcome outcome = run_millrace(
+      {"load", url_, "--rate", "200", "--seconds", "1", "--rows", "3", "--svg", svg, "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = last_line(outcome.out);
+  EXPECT_EQ(json["errors"], 0);
+  EXPECT_EQ(json["refused"], 0);
+  const auto requests = json["requests"].get<int>();
+  EXPECT_GT(requests, 130);  // 200 are expected, with a deviation of 14
+  EXPECT_LT(requests, 270);
+  const Json& latency = json["latency_ms"];
+  EXPECT_GT(latency["p50"], 0);
+  EXPECT_LE(latency["p50"], latency["p90"]);
+  EXPECT_LE(latency["p90"], latency["p99"]);
+  EXPECT_LE(latency["p99"], latency["p999"]);
+  EXPECT_LE(latency["p999"], latency["max"]);
+  std::ifstream in(svg);
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_NE(text.str().find(">p99<"), std::string::npos);
+}
+
+TEST_F(LoadTest, AClosedLoopIsAnsweredBehindATokenAndSaysSoInWords) {
+  write_text(folder_, "token", "0123456789abcdef\n");
+  serve({"--token-file", folder_.file("token")});
+  const Outcome outcome = run_millrace({"load", url_ + "/v2/models/m", "--clients", "4",
+                                        "--seconds", "0.3", "--token-file", folder_.file("token")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(" 0 refused, 0 errors\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("p99.9"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");
+}
+
+// Every request waits for others for so long, and no other may wait: the rest is refused.
+TEST_F(LoadTest, RefusedRequestsAreCountedApart) {
+  serve({"--queue", "1", "--delay-ms", "200"});
+  const Outcome outcome =
+      run_millrace({"load", url_, "--clients", "3", "--seconds", "1", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = last_line(outcome.out);
+  EXPECT_GT(json["refused"], 0);
+  EXPECT_EQ(json["errors"], 0);
+  EXPECT_LT(json["refused"], json["requests"]);
+}
+
+TEST_F(LoadTest, WhatCannotBeLoadedIsRefusedWithWords) {
+  serve();
+  struct Row {
+    std::vector<std::string> words;
+    int code;
+    const char* says;
+  };
+  for (const Row& row :
+       std::vector<Row>{{{"http://192.0.2.1:80"}, 2, "--any-host"},
+                        {{"nothing"}, 2, "http://"},
+                        {{url_ + "/v2/models/none"}, 1, "no model 'none'"},
+                        {{"http://127.0.0.1:1"}, 1, "no server answers at 127.0.0.1:1"},
+                        {{url_, "--rows", "5", "--seconds", "0.1", "--json"}, 1, ""}}) {
+    std::vector<std::string> words = {"load"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const Outcome outcome = run_millrace(words);
+    EXPECT_EQ(outcome.code, row.code) << row.words[0] << outcome.err;
+    EXPECT_NE(outcome.err.find(row.says), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(LoadTest, ASignalEndsItWithTheReport) {
+  serve();
+  Process load(millrace_command({"load", url_, "--seconds", "300", "--json"}));
+  ASSERT_TRUE(load.wait_until_caught(SIGTERM));
+  load.send(SIGTERM);
+  const Outcome& outcome = load.wait();
+  EXPECT_EQ(outcome.code, 143) << outcome.err;
+  EXPECT_EQ(last_line(outcome.out)["errors"], 0) << outcome.out;
+}
+
+}  // namespace
+}  // namespace millrace::testing

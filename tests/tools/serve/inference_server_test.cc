@@ -1,0 +1,141 @@
+// The server in one process with its devices, so that a test can have them fail: real sockets and a
+// real loop, because those are what answers.
+#include "millrace/tools/serve/inference_server.h"
+
+#include <event2/event.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/loop/event_bridge.h"
+#include "millrace/tools/api/model.h"
+#include "millrace/tools/api/runtime.h"
+#include "tests/support/temp_folder.h"
+#include "tests/tools/serve/raw_client.h"
+#include "tests/tools/serve/scaler_model.h"
+
+namespace millrace::serve {
+namespace {
+
+using Json = nlohmann::json;
+using testing::Client;
+using testing::Reply;
+
+constexpr const char* kInfer = "/v2/models/m/infer";
+constexpr const char* kRow =
+    R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[10,100]]}]})";
+
+// A server of one model on so many devices, whose loop has a thread of its own.
+class Rig {
+ public:
+  explicit Rig(int devices) : runtime_(make_runtime(devices)) {
+    testing::write_model(folder_);
+    testing::write_weights(folder_.file("weights.safetensors"), "scale", {2, 3});
+    const auto all = runtime_.devices();
+    batcher_.emplace(
+        transfer::Batcher::create(runtime_.actors(), {.devices = {all.begin(), all.end()}})
+            .value());
+    const Model model =
+        wait_blocking(Model::load(runtime_, {.folder = folder_.path(), .name = "m"})).value();
+    bridge_.emplace(EventBridge::create(base_.get()).value());
+    EXPECT_TRUE(batcher_->add(model.batches(), {.most_delay = {}}));
+    server_.emplace(ServerOptions{.batcher = *batcher_,
+                                  .devices = {all.begin(), all.end()},
+                                  .loop = &bridge_->executor(),
+                                  .compute = &runtime_.compute(),
+                                  .metrics = [this] { return runtime_.metrics_snapshot(); }});
+    listener_ = HttpListener::create(base_.get(), {}, [this](const Ref<HttpExchange>& exchange) {
+                  server_->handle(exchange);
+                }).value();
+    server_->set_ready();
+    thread_ = std::thread([this] { event_base_dispatch(base_.get()); });
+  }
+  ~Rig() {
+    post(bridge_->executor(), [this] {
+      listener_.reset();
+      event_base_loopbreak(base_.get());
+    });
+    thread_.join();
+    bridge_.reset();
+    EXPECT_TRUE(wait_blocking(batcher_->close()));
+  }
+  Rig(const Rig&) = delete;
+  Rig& operator=(const Rig&) = delete;
+
+  const devices::Device& device(std::size_t index) const { return runtime_.device(index); }
+  int port() const { return listener_->port(); }
+
+ private:
+  struct FreeBase {
+    void operator()(event_base* base) const { event_base_free(base); }
+  };
+  static Runtime make_runtime(int devices) {
+    RuntimeOptions options;
+    options.device = "cpu";
+    options.devices = devices;
+    options.threads = 1;
+    return Runtime::create(options).value();
+  }
+
+  const testing::TempFolder folder_;
+  const Runtime runtime_;
+  const std::unique_ptr<event_base, FreeBase> base_{event_base_new()};
+  std::optional<EventBridge> bridge_;
+  std::optional<transfer::Batcher> batcher_;
+  std::optional<InferenceServer> server_;
+  std::unique_ptr<HttpListener> listener_;
+  std::thread thread_;
+};
+
+// Health says it as soon as the batcher has heard of it.
+Json ready_once(Client& client, std::size_t failed) {
+  for (;;) {
+    const Json ready = Json::parse(client.get("/v2/health/ready").body);
+    if (ready.value("devices_failed", Json::array()).size() == failed) return ready;
+  }
+}
+
+TEST(InferenceServerTest, TheRequestsOfADeviceThatFailsGoToAnotherAndReadinessTells) {
+  const Rig rig(2);
+  Client client(rig.port());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(client.post(kInfer, kRow).status, 200);
+  ASSERT_TRUE(rig.device(0).kill(Error(ErrorCode::kInternal, "burnt by the test")));
+  for (int i = 0; i < 20; ++i) {
+    const Reply reply = client.post(kInfer, kRow);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+  }
+  const Json ready = ready_once(client, 1);
+  EXPECT_EQ(ready["ready"], true);
+  EXPECT_EQ(ready["devices_failed"][0]["device"], 0);
+  EXPECT_NE(ready["devices_failed"][0]["reason"].get<std::string>().find("burnt by the test"),
+            std::string::npos);
+  const Json status = Json::parse(client.get("/status").body);
+  EXPECT_EQ(status["state"], "ready");
+  EXPECT_EQ(status["devices"][0]["state"], "failed");
+  EXPECT_EQ(status["devices"][1]["state"], "works");
+}
+
+TEST(InferenceServerTest, WithoutADeviceEveryRequestIs503WithTheReasonAndItIsNotReady) {
+  const Rig rig(1);
+  Client client(rig.port());
+  EXPECT_EQ(client.post(kInfer, kRow).status, 200);
+  ASSERT_TRUE(rig.device(0).kill(Error(ErrorCode::kInternal, "burnt by the test")));
+  const Json ready = ready_once(client, 1);
+  EXPECT_EQ(ready["ready"], false);
+  EXPECT_EQ(ready["reason"], "no device is left");
+  const Reply reply = client.post(kInfer, kRow);
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.body.find("burnt by the test"), std::string::npos) << reply.body;
+  EXPECT_NE(reply.header("Retry-After"), "");
+  EXPECT_EQ(client.get("/v2/health/ready").status, 503);
+  EXPECT_EQ(client.get("/v2/models/m/ready").status, 503);
+  EXPECT_EQ(client.get("/v2/health/live").status, 200);
+}
+
+}  // namespace
+}  // namespace millrace::serve
