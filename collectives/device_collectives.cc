@@ -90,7 +90,7 @@ Future<Executable> DeviceCollectives::program_of(const CollectiveCall& call) {
     for (const Device& device : *devices) ids.push_back(device.id());
     options.devices = ids;
     Result<Executable> compiled = devices->front().client().compile(program, options);
-    return compiled ? compiled : Result<Executable>(Executable());  // DC-1
+    return compiled ? compiled : Result<Executable>(Executable());  // the host does it
   };
   // Those under way are waited for (compiled()), so they stay.
   if (programs_.size() >= kMaxPrograms)

@@ -18,7 +18,7 @@
 
 namespace millrace::collectives {
 
-//  - DC-1 a call that the plugin does not compile goes through the host, and so do all like it.
+// A call that the plugin does not compile goes through the host, and so do all like it.
 // Owned by a GroupActor. Thread-safety: confined.
 class DeviceCollectives {
  public:
