@@ -34,6 +34,7 @@ class FrameClient {
   std::vector<float> receive() const {
     std::uint32_t size = 0;
     if (::recv(socket_, &size, 4, MSG_WAITALL) != 4) return {};
+    if (size == 0) return {};  // an error
     std::vector<float> values(size / 4);
     if (::recv(socket_, values.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size)) return {};
     return values;
