@@ -173,8 +173,8 @@ Result<std::string_view> CompiledProgram::text() const {
   MutexLock lock(mutex_);
   if (text_.empty() && !result_shardings_.texts.empty()) {
     MILLRACE_TRY(const auto module, devices::cpu::read_to_run(source_));
-    MILLRACE_TRY(const auto one, devices::cpu::for_all_devices(
-                                     module, {options_.replicas, options_.partitions}));
+    MILLRACE_TRY(const auto one,
+                 devices::cpu::for_all_devices(module, {options_.replicas, options_.partitions}));
     text_ = devices::stablehlo::ir::print(one.module);
   }
   if (text_.empty()) {

@@ -86,7 +86,8 @@ class Compiled {
   virtual std::optional<RunCost> cost() const { return std::nullopt; }
   // What was measured to choose between kernels: for the next compilation.
   virtual KernelChoices choices() const { return {}; }
-  // Of a program for several devices: what is above is that of the one that runs for all of them.
+  // What is whose in a program for several devices, of which all above is that of the one that
+  // runs.
   virtual const DeviceParts* device_parts() const { return nullptr; }
 };
 
