@@ -96,7 +96,7 @@ std::vector<int> donated_parts(const ir::Function& main, const DeviceParts& part
     const Shape& shape = parts.arguments[static_cast<std::size_t>(argument)];
     bool fits = static_cast<bool>(main.arg_attribute(i, "tf.aliasing_output"));
     for (std::size_t r = 0; !fits && r < parts.results.size(); ++r) {
-      fits = taken[r] == 0 && parts.results[r] == shape;
+      fits = taken[r] == 0 && parts.results[r].size_bytes() == shape.size_bytes();
       if (fits) taken[r] = 1;
     }
     if (fits) donated.push_back(argument);
