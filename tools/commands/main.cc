@@ -137,8 +137,8 @@ void add_run_options(CLI::App& command, RunFlags& flags) {
   add_compilation_cache(command, flags);
   command
       .add_option("--outputs", flags.outputs_folder,
-                  "write the results to DIR/0.npy, DIR/1.npy, ...; of several devices to "
-                  "DIR/DEVICE/0.npy, ...")
+                  "write the results to DIR/0.npy, DIR/1.npy, ...; of devices with arrays of "
+                  "their own to DIR/DEVICE/0.npy, ...")
       ->type_name("DIR");
   command
       .add_option("--devices", flags.devices,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "millrace/devices/registry.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/whole_arrays.h"
 #include "millrace/transfer/formats/npy.h"
 
 namespace millrace::commands {
@@ -170,33 +172,55 @@ Status make_folder(const std::string& path) {
   return fail(ErrorCode::kNotFound, "cannot make the folder " + path + ": " + error.message());
 }
 
-// Several devices give their own each, with the device before the result.
-Status deliver_outputs(const RunFlags& flags, const Runner& runner, Console& console) {
+Status deliver(const RunFlags& flags, const std::string& name, const devices::HostArray& array,
+               Console& console) {
+  if (flags.outputs_folder.empty()) return console.data(name + ": " + summarize(array) + "\n");
+  return transfer::write_npy_file(flags.outputs_folder + "/" + name + ".npy", array.shape(),
+                                  array.bytes());
+}
+
+// Several devices give their own each, with the device before the result, or parts of one array.
+Status deliver_outputs(const RunFlags& flags, const Runner& runner,
+                       const std::optional<WholeArrays>& whole, Console& console) {
   if (flags.outputs_folder.empty() && flags.json) return {};
-  for (std::size_t d = 0; d < runner.devices(); ++d) {
-    const std::string device = runner.devices() > 1 ? std::to_string(d) + "/" : "";
-    if (!flags.outputs_folder.empty())
-      MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder + "/" + device));
+  const std::size_t devices = runner.devices();
+  const bool is_each = devices > 1 && !whole;
+  if (!flags.outputs_folder.empty()) MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder));
+  for (std::size_t d = 0; is_each && !flags.outputs_folder.empty() && d < devices; ++d)
+    MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder + "/" + std::to_string(d)));
+  for (std::size_t d = 0; d < (is_each ? devices : 1); ++d) {
     for (std::size_t i = 0; i < runner.outputs(); ++i) {
-      MILLRACE_TRY(const devices::HostArray array, runner.output(d, i));
-      const std::string name = device + std::to_string(i);
-      if (flags.outputs_folder.empty()) {
-        MILLRACE_TRY_STATUS(console.data(name + ": " + summarize(array) + "\n"));
-      } else {
-        MILLRACE_TRY_STATUS(transfer::write_npy_file(flags.outputs_folder + "/" + name + ".npy",
-                                                     array.shape(), array.bytes()));
+      const std::string name = (is_each ? std::to_string(d) + "/" : "") + std::to_string(i);
+      MILLRACE_TRY(devices::HostArray array, runner.output(d, i));
+      if (whole) {
+        Arrays parts = {array};
+        for (std::size_t other = 1; other < devices; ++other) {
+          MILLRACE_TRY(parts.emplace_back(), runner.output(other, i));
+        }
+        MILLRACE_TRY(array, whole->whole(i, parts));
       }
+      MILLRACE_TRY_STATUS(deliver(flags, name, array, console));
     }
   }
   return {};
 }
 
-// The arrays of each device: DIR/DEVICE/0.npy, ... of --inputs where there is DIR/0/, else the same
-// for all.
+// The arrays of each device: its parts of whole ones; else DIR/DEVICE/0.npy, ... of --inputs where
+// there is DIR/0/; else the same for all.
 Result<std::vector<Arrays>> read_inputs_of(std::size_t devices, const InputFlags& flags,
                                            const devices::Program& program,
                                            std::span<const devices::Shape> shapes,
+                                           const std::optional<WholeArrays>& whole,
                                            const CallOptions& call) {
+  if (whole) {
+    MILLRACE_TRY(const Arrays arrays, read_inputs(flags, program, whole->arguments(), call));
+    std::vector<Arrays> all(devices);
+    for (std::size_t d = 0; d < devices; ++d) {
+      for (std::size_t i = 0; i < arrays.size(); ++i)
+        all[d].push_back(whole->part(i, arrays[i], d));
+    }
+    return all;
+  }
   std::error_code ignored;
   if (devices == 1 || flags.folder.empty() ||
       !std::filesystem::is_directory(flags.folder + "/0", ignored)) {
@@ -239,8 +263,12 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
     console.words(words);
   }
 
-  MILLRACE_TRY(std::vector<Arrays> inputs,
-               read_inputs_of(wanted, flags.inputs, program, executable.input_shapes(), call));
+  std::optional<WholeArrays> whole;
+  if (counts.partitions > 1) {
+    MILLRACE_TRY(whole, WholeArrays::of(program));
+  }
+  MILLRACE_TRY(std::vector<Arrays> inputs, read_inputs_of(wanted, flags.inputs, program,
+                                                          executable.input_shapes(), whole, call));
   // A plugin's devices have memory of their own.
   if (!runtime.client().calls_may_block()) {
     MILLRACE_TRY_STATUS(check_memory_left("the results and temporaries of an execution",
@@ -258,7 +286,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   std::ranges::sort(execute_ms);
   std::int64_t peak = 0;
   for (std::size_t d = 0; d < wanted; ++d) peak += peak_bytes(runtime, runtime.device(d));
-  MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, console));
+  MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, whole, console));
   if (!flags.json) {
     console.words(
         printed("compiled in %.1f ms, executed in %s (median of %zu; p99 %s), peak %.1f MiB\n",
@@ -286,9 +314,7 @@ Result<devices::cpu::DeviceCounts> read_counts(const devices::Program& program, 
     return usage_error(program.name() + " is for " + std::to_string(counts.devices()) +
                        " devices, but --devices is " + std::to_string(devices));
   }
-  const bool has_mesh = std::ranges::any_of(module->top_level(),
-                                            [](const auto& op) { return op.name() == "sdy.mesh"; });
-  (has_mesh ? counts.partitions : counts.replicas) = devices;
+  (devices::cpu::has_mesh(*module) ? counts.partitions : counts.replicas) = devices;
   return counts;
 }
 

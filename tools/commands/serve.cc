@@ -19,6 +19,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/free_by.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/read_file.h"
 #include "millrace/core/loop/event_bridge.h"
@@ -41,13 +42,6 @@ constexpr std::chrono::milliseconds kLook(5);
 // So long nothing must have come before the drain ends: what a client has sent before it could
 // know of the end is answered, with 503. Clients that never cease have so long.
 constexpr std::chrono::milliseconds kQuiet(200), kLongestNoise(2000);
-
-struct FreeBase {
-  void operator()(event_base* base) const { event_base_free(base); }
-};
-struct FreeEvent {
-  void operator()(event* e) const { event_free(e); }
-};
 
 Duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
@@ -129,13 +123,13 @@ class Serving {
   Console& console_;
   const Limits& limits_;
   // In the order in which they go, from the last: what they refer to lives longer.
-  std::unique_ptr<event_base, FreeBase> base_{event_base_new()};
+  std::unique_ptr<event_base, FreeBy<&event_base_free>> base_{event_base_new()};
   std::optional<EventBridge> bridge_;
   std::optional<transfer::Batcher> batcher_;
   std::optional<serve::InferenceServer> server_;
   std::unique_ptr<serve::HttpListener> listener_;
-  std::unique_ptr<event, FreeEvent> look_;   // of a drain, whether all is sent
-  std::unique_ptr<event, FreeEvent> files_;  // whether they have changed
+  std::unique_ptr<event, FreeBy<&event_free>> look_;   // of a drain, whether all is sent
+  std::unique_ptr<event, FreeBy<&event_free>> files_;  // whether they have changed
   std::deque<Loaded> loaded_;
   std::optional<Error> failure_;
   std::optional<TimePoint> drain_until_;

@@ -1,7 +1,6 @@
 #include "millrace/devices/cpu/compile/several_devices.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "millrace/devices/stablehlo/sharding/op_sharding.h"
 #include "millrace/devices/stablehlo/sharding/shards.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
+#include "millrace/devices/stablehlo/spread/contents.h"
 #include "millrace/devices/stablehlo/spread/spread.h"
 
 namespace millrace::devices::cpu {
@@ -38,47 +38,14 @@ class SpreadPlan final : public Compiled {
   const DeviceParts parts_;
 };
 
-// How clients of old mark what GSPMD is to partition.
-Status refuse_gspmd(const ir::Function& main) {
-  const auto refuse = [](const std::string& what) {
-    return fail(ErrorCode::kUnimplemented, what +
-                                               " has an mhlo.sharding: a program for several "
-                                               "partitions says by Shardy "
-                                               "(sdy.sharding) how its arrays lie");
-  };
-  for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
-    if (main.arg_attribute(i, "mhlo.sharding")) return refuse("argument " + std::to_string(i));
-  }
-  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
-    if (ir::find(main.result_attributes(i), "mhlo.sharding"))
-      return refuse("result " + std::to_string(i));
-  }
-  return {};
-}
-
-// Whether devices see each other, or who they are.
-bool depends_on_device(const ir::Region& region) {
-  using enum ir::OpKind;
-  constexpr ir::OpKind kOps[] = {
-      kAllGather,        kAllReduce,       kAllToAll,    kCollectiveBroadcast, kCollectivePermute,
-      kCollectiveReduce, kCrossReplicaSum, kPartitionId, kReduceScatter,       kReplicaId};
-  for (const ir::Block* block : region.blocks()) {
-    for (const ir::Op& op : *block) {
-      if (std::ranges::find(kOps, op.kind()) != std::end(kOps)) return true;
-      if (std::ranges::any_of(op.regions(), depends_on_device)) return true;
-    }
-  }
-  return false;
-}
-
 // Whether @main is written for whole arrays: the program says by Shardy how they lie, or it is the
 // same on all partitions.
 bool is_global(const ir::Module& module) {
-  for (const ir::Op& op : module.top_level()) {
-    if (op.name() == "sdy.mesh") return true;
-  }
-  return std::ranges::none_of(module.functions(), [](const ir::Function& function) {
-    return depends_on_device(function.body());
+  if (has_mesh(module)) return true;
+  using namespace stablehlo::spread;
+  Contents contents(module);
+  return std::ranges::none_of(module.functions(), [&](const ir::Function& function) {
+    return (contents.of(function) & (kCollectives | kIds)) != 0;
   });
 }
 
@@ -160,6 +127,11 @@ DeviceCounts device_counts(const ir::Module& module) {
   return {.replicas = static_cast<int>(replicas), .partitions = static_cast<int>(partitions)};
 }
 
+bool has_mesh(const ir::Module& module) {
+  return std::ranges::any_of(module.top_level(),
+                             [](const ir::Op& op) { return op.name() == "sdy.mesh"; });
+}
+
 Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts) {
   const ir::Function* const main = stablehlo::specialise::entry(module);
   if (main == nullptr)
@@ -171,7 +143,6 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
                     std::to_string(counts.devices()) +
                     ": compile it for the shapes of its arguments");
   }
-  MILLRACE_TRY_STATUS(refuse_gspmd(*main));
   DeviceParts parts{.donated = donated_arguments(*main)};
   MILLRACE_TRY(parts.arguments, stablehlo::specialise::shapes_of(main->inputs(), "argument"));
   MILLRACE_TRY(parts.results, stablehlo::specialise::shapes_of(main->results(), "result"));

@@ -20,6 +20,10 @@ struct DeviceCounts {
 // nothing, or no number of devices that there could be.
 DeviceCounts device_counts(const ir::Module& module);
 
+// Whether a module names devices by a mesh (sdy.mesh): over several partitions its @main is written
+// for whole arrays then, of which each device has a part.
+bool has_mesh(const ir::Module& module);
+
 // What runs for all devices, without collectives, and what is whose.
 struct OneProgram {
   ir::Module module;

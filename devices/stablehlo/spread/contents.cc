@@ -9,16 +9,8 @@ namespace {
 using K = ir::OpKind;
 
 unsigned own(const ir::Op& op) {
+  if (is_collective(op)) return kCollectives;
   switch (op.kind()) {
-    case K::kAllGather:
-    case K::kAllReduce:
-    case K::kAllToAll:
-    case K::kCollectiveBroadcast:
-    case K::kCollectivePermute:
-    case K::kCollectiveReduce:
-    case K::kCrossReplicaSum:
-    case K::kReduceScatter:
-      return kCollectives;
     case K::kPartitionId:
     case K::kReplicaId:
       return kIds;
@@ -33,7 +25,6 @@ unsigned own(const ir::Op& op) {
     case K::kRng:
       return kEffects;
     case K::kCustomCall:
-      if (op.callee() == "ragged_all_to_all") return kCollectives;
       return op.bool_or("has_side_effect", false) ? kEffects : 0U;
     case K::kAsyncStart:
     case K::kAsyncDone:
@@ -65,6 +56,24 @@ struct Captures {
 };
 
 }  // namespace
+
+bool is_collective(const ir::Op& op) {
+  switch (op.kind()) {
+    case K::kAllGather:
+    case K::kAllReduce:
+    case K::kAllToAll:
+    case K::kCollectiveBroadcast:
+    case K::kCollectivePermute:
+    case K::kCollectiveReduce:
+    case K::kCrossReplicaSum:
+    case K::kReduceScatter:
+      return true;
+    case K::kCustomCall:
+      return op.callee() == "ragged_all_to_all";
+    default:
+      return false;
+  }
+}
 
 const ir::Function* called(const ir::Module& module, const ir::Op& op) {
   std::string_view name;

@@ -23,11 +23,11 @@ class Contents {
   explicit Contents(const ir::Module& module) : module_(module) {}
 
   unsigned of(const ir::Op& op);
+  unsigned of(const ir::Function& function);
   // Values of the surroundings that op's regions use, each once.
   const std::vector<ir::Value*>& captures(const ir::Op& op);
 
  private:
-  unsigned of(const ir::Function& function);
   unsigned of(const ir::Region& region);
 
   const ir::Module& module_;
@@ -35,6 +35,9 @@ class Contents {
   std::unordered_map<const ir::Function*, unsigned> functions_;
   std::unordered_map<const ir::Op*, std::vector<ir::Value*>> captures_;
 };
+
+// Whether devices give each other arrays by this operation itself.
+bool is_collective(const ir::Op& op);
 
 // The function that a call or composite stands for; nullptr if op is neither, or there is none.
 const ir::Function* called(const ir::Module& module, const ir::Op& op);

@@ -360,6 +360,38 @@ TEST_F(RunTest, AProgramOnSeveralDevicesGivesTheResultsOfEach) {
   EXPECT_EQ(floats_of(out + "/0/1.npy"), (std::vector<float>{12, 23}));
 }
 
+// On a mesh of 2 x 2. The second result lies as its operations suggest.
+constexpr std::string_view kWhole = R"(module @whole attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  func.func public @main(
+      %x: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>},
+      %one: tensor<f32>)
+      -> (tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b", "a"}]>}, tensor<4xf32>) {
+    %ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
+    %y = stablehlo.add %x, %ones : tensor<2x4xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %y, %sum : tensor<2x4xf32>, tensor<4xf32>
+  }
+}
+)";
+
+TEST_F(RunTest, AProgramForWholeArraysTakesAndGivesWholeArrays) {
+  const std::string program = write("whole.mlir", kWhole);
+  const std::string x = write_floats("x.npy", Shape(DType::kF32, {2, 4}), {1, 2, 3, 4, 5, 6, 7, 8});
+  const std::string one = write_floats("one.npy", Shape(DType::kF32, {}), {1});
+  const std::string out = folder_.file("out");
+  const Outcome o = run_millrace({"run", program, "--input", x, "--input", one, "--outputs", out});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(floats_of(out + "/0.npy"), (std::vector<float>{2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(floats_of(out + "/1.npy"), (std::vector<float>{6, 8, 10, 12}));
+  EXPECT_FALSE(std::filesystem::exists(out + "/0"));
+  const Outcome part = run_millrace({"run", program, "--input", one, "--input", one});
+  EXPECT_NE(part.code, 0);
+  EXPECT_THAT(part.err, HasSubstr("argument 0 of " + program + " is tensor<2x4xf32>"));
+}
+
 TEST_F(RunTest, OtherNumbersOfDevicesThanTheProgramSaysAreRefused) {
   const std::string program = write("three.mlir",
                                     "module @three attributes {mhlo.num_replicas = 3 : i32} {\n"
