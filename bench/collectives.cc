@@ -2,6 +2,9 @@
 // the floor, are two plain threads with a spin barrier: each adds one half of the arrays and writes
 // both results. Small ones are chained, each started by the end of the one before, so that the
 // group's actor and its threads are awake; the sleeping case is printed beside two raw wake-ups.
+// plugin.all_reduce_64MiB: the same over two devices of XLA's CPU plugin, which reduce among
+// themselves, until the results are written. The peer is the same program, launched by the client
+// itself.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -11,7 +14,9 @@
 #include <vector>
 
 #include "bench/figure.h"
+#include "bench/pjrt_bare.h"
 #include "bench/wake_ups.h"
+#include "millrace/collectives/collective_program.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/tools/api/runtime.h"
@@ -84,8 +89,7 @@ double floor_us(std::vector<float>& a, std::vector<float>& b, int calls) {
 
 class Ranks {
  public:
-  Ranks() {
-    RuntimeOptions options;
+  explicit Ranks(RuntimeOptions options = {}) {
     options.devices = 2;
     auto made = Runtime::create(options);
     if (!made) give_up("collectives", made.error().to_string());
@@ -119,6 +123,45 @@ class Ranks {
       if (!result) return std::unexpected(result.error());
       return {};
     });
+  }
+
+  // Milliseconds of a call until both results are written.
+  double written_ms(const std::vector<Buffers>& inputs, int calls) const {
+    return 1e3 / calls * seconds_of([&] {
+             for (int i = 0; i < calls; ++i) {
+               const Future<Buffers> results[] = {ranks_[0].all_reduce(inputs[0], ReduceOp::kSum),
+                                                  ranks_[1].all_reduce(inputs[1], ReduceOp::kSum)};
+               for (const Future<Buffers>& result : results) {
+                 const Result<Buffers> buffers = wait_blocking(result);
+                 if (!buffers) give_up("all_reduce", buffers.error().to_string());
+                 need_written((*buffers)[0]);
+               }
+             }
+           });
+  }
+
+  // The same by launches of the program itself.
+  double launched_ms(const std::vector<Buffers>& inputs, int calls) const {
+    const Shape& shape = inputs[0][0].shape();
+    const auto program = collectives::collective_program(
+        {.kind = collectives::CollectiveCall::Kind::kAllReduce, .shapes = {shape}}, 2);
+    const devices::DeviceId ids[] = {ranks_[0].device().id(), ranks_[1].device().id()};
+    devices::CompileOptions options{.replicas = 2, .portable = false};
+    options.devices = ListOf<devices::DeviceId>(std::span(ids));
+    const auto compiled = wait_blocking(runtime_->compile(*program, options));
+    if (!compiled) give_up("all_reduce", compiled.error().to_string());
+    const std::span<const Buffer> arguments[] = {{inputs[0].begin(), 1}, {inputs[1].begin(), 1}};
+    const auto once = [&] {
+      devices::LaunchResult results[2];
+      const Status launched =
+          compiled->body()->launch({.devices = ids, .arguments = arguments}, results);
+      if (!launched) give_up("all_reduce", launched.error().to_string());
+      for (const devices::LaunchResult& result : results) need_written(result.outputs[0]);
+    };
+    once();
+    return 1e3 / calls * seconds_of([&] {
+             for (int i = 0; i < calls; ++i) once();
+           });
   }
 
   // Microseconds of a call; each is started where the one before ends.
@@ -162,11 +205,38 @@ class Ranks {
   }
 
  private:
+  static void need_written(const Buffer& buffer) {
+    const Status written = wait_blocking(buffer.ready());
+    if (!written) give_up("all_reduce", written.error().to_string());
+  }
+
   std::unique_ptr<Runtime> runtime_;
   std::vector<ProcessGroup> ranks_;
 };
 
+void measure_plugin(Session& session) {
+  constexpr const char* kName = "plugin.all_reduce_64MiB";
+  if (!session.wants(kName)) return;
+  if (plugin_path().empty()) return session.skip(kName, kNoPlugin);
+  RuntimeOptions options = plugin_options();
+  options.plugins[0].settings["cpu_device_count"] = std::int64_t{2};
+  const Ranks ranks(std::move(options));
+  const std::vector<Buffers> inputs = ranks.put(std::vector<float>(kLarge, 1));
+  static_cast<void>(ranks.written_ms(inputs, 1));  // compiles
+  session.measure(
+      {.name = kName,
+       .unit = "ms",
+       .peer = "the same program, launched by the client",
+       .goal = Goal::kAtMost,
+       .limit = 1.1},
+      [&] { return ranks.written_ms(inputs, kLargeCalls); },
+      [&] { return ranks.launched_ms(inputs, kLargeCalls); });
+}
+
 void measure(Session& session) {
+  measure_plugin(session);
+  if (!session.wants("collectives.all_reduce_4B") && !session.wants("collectives.all_reduce_64MiB"))
+    return;
   const Ranks ranks;
   if (session.wants("collectives.all_reduce_4B")) {
     std::vector<float> a(kSmall, 1), b(kSmall, 1);

@@ -6,15 +6,13 @@
 #include <memory>
 #include <utility>
 
+#include "millrace/core/base/free_by.h"
 #include "millrace/core/loop/event_fd.h"
 
 namespace millrace {
 namespace {
 
-struct FreeEvent {
-  void operator()(event* e) const { event_free(e); }
-};
-using OwnedEvent = std::unique_ptr<event, FreeEvent>;
+using OwnedEvent = std::unique_ptr<event, FreeBy<&event_free>>;
 
 // So far away that it never comes: what counts is that it is pending.
 constexpr timeval kOneDay{.tv_sec = 24 * 60 * 60, .tv_usec = 0};

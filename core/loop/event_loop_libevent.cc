@@ -8,19 +8,14 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/base/free_by.h"
 #include "millrace/core/loop/event_fd.h"
 #include "millrace/core/loop/event_loop_base.h"
 
 namespace millrace {
 namespace {
 
-struct FreeEvent {
-  void operator()(event* e) const { event_free(e); }
-};
-using OwnedEvent = std::unique_ptr<event, FreeEvent>;
-struct FreeBase {
-  void operator()(event_base* base) const { event_base_free(base); }
-};
+using OwnedEvent = std::unique_ptr<event, FreeBy<&event_free>>;
 
 // What epoll cannot wait for, reported before libevent logs about it.
 Status check_watchable(int descriptor) {
@@ -97,7 +92,7 @@ class LibeventLoop final : public LoopBase {
  private:
   struct Events {
     explicit Events(EventFd fd) : wake_fd(std::move(fd)) {}
-    std::unique_ptr<event_base, FreeBase> base;
+    std::unique_ptr<event_base, FreeBy<&event_base_free>> base;
     const EventFd wake_fd;
     OwnedEvent wake;
     OwnedEvent deadline;

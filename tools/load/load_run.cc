@@ -17,20 +17,14 @@
 #include <vector>
 
 #include "millrace/core/async/future.h"
+#include "millrace/core/base/free_by.h"
 #include "millrace/core/loop/event_bridge.h"
 
 namespace millrace::load {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* one) const {
-    kFree(one);
-  }
-};
-using Connection = std::unique_ptr<evhttp_connection, Free<&evhttp_connection_free>>;
-using Timer = std::unique_ptr<event, Free<&event_free>>;
+using Connection = std::unique_ptr<evhttp_connection, FreeBy<&evhttp_connection_free>>;
+using Timer = std::unique_ptr<event, FreeBy<&event_free>>;
 
 timeval timeval_of(Duration time) {
   const auto micros = std::max<std::int64_t>(
@@ -66,7 +60,7 @@ class Run {
   };
 
   static event_base* make_base() {
-    const std::unique_ptr<event_config, Free<&event_config_free>> config(event_config_new());
+    const std::unique_ptr<event_config, FreeBy<&event_config_free>> config(event_config_new());
     event_config_set_flag(config.get(), EVENT_BASE_FLAG_PRECISE_TIMER);
     return event_base_new_with_config(config.get());
   }
@@ -95,7 +89,7 @@ class Run {
 
   const LoadSetting& setting_;
   const std::stop_token stop_;
-  const std::unique_ptr<event_base, Free<&event_base_free>> base_;
+  const std::unique_ptr<event_base, FreeBy<&event_base_free>> base_;
   std::string path_;
   LoadBody body_;
   std::string json_bytes_;
@@ -143,7 +137,7 @@ Status Run::prepare() {
   if (model.empty()) {
     MILLRACE_TRY(const std::string models, get("/v2/models"));
     MILLRACE_TRY(const std::string only, only_model(models));
-    const std::unique_ptr<char, Free<&std::free>> encoded(
+    const std::unique_ptr<char, FreeBy<&std::free>> encoded(
         evhttp_uriencode(only.data(), static_cast<ev_ssize_t>(only.size()), 0));
     model = encoded.get();
   }

@@ -13,21 +13,15 @@
 #include <ctime>
 #include <string_view>
 
+#include "millrace/core/base/free_by.h"
 #include "millrace/core/base/read_file.h"
 
 namespace millrace::serve {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* one) const {
-    kFree(one);
-  }
-};
-using Bio = std::unique_ptr<BIO, Free<&BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Free<&X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Free<&EVP_PKEY_free>>;
+using Bio = std::unique_ptr<BIO, FreeBy<&BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, FreeBy<&X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeBy<&EVP_PKEY_free>>;
 
 std::unexpected<Error> refused(ErrorCode code, const std::string& message) {
   ERR_clear_error();

@@ -22,19 +22,10 @@ const ir::Function* entry(const ir::Module& module, std::string_view name) {
   return module.functions().size() == 1 ? &module.functions().front() : nullptr;
 }
 
-// How many inputs or outputs of a plan a value of this type is: a token is none.
-int arrays_of(ir::Type type) {
-  if (type.kind() == ir::TypeKind::kToken) return 0;
-  if (type.kind() != ir::TypeKind::kTuple && type.kind() != ir::TypeKind::kFuture) return 1;
-  int arrays = 0;
-  for (const ir::Type member : type.members()) arrays += arrays_of(member);
-  return arrays;
-}
-
 // The place among the plan's outputs of a result of the function.
 int output_of(const ir::Function& function, std::size_t result) {
   int output = 0;
-  for (std::size_t i = 0; i < result; ++i) output += arrays_of(function.results()[i]);
+  for (std::size_t i = 0; i < result; ++i) output += function.results()[i].arrays();
   return output;
 }
 
@@ -66,7 +57,7 @@ Result<std::vector<int>> donors(const ir::Function& function) {
       const auto* flag = donated.as<ir::BoolAttr>();
       donor = flag == nullptr || flag->value ? -1 : -2;
     }
-    list.insert(list.end(), static_cast<std::size_t>(arrays_of(function.inputs()[i])), donor);
+    list.insert(list.end(), static_cast<std::size_t>(function.inputs()[i].arrays()), donor);
   }
   return list;
 }
@@ -125,7 +116,7 @@ std::vector<int> donated_arguments(const ir::Function& function) {
   for (int i = 0; i < static_cast<int>(function.inputs().size()); ++i) {
     const bool is_donated = function.arg_attribute(i, "tf.aliasing_output") ||
                             function.arg_attribute(i, "jax.buffer_donor");
-    for (const int end = input + arrays_of(function.inputs()[static_cast<std::size_t>(i)]);
+    for (const int end = input + function.inputs()[static_cast<std::size_t>(i)].arrays();
          input < end; ++input) {
       if (is_donated) donated.push_back(input);
     }

@@ -130,6 +130,14 @@ std::optional<std::int64_t> Type::size_bytes() const {
   return bytes;
 }
 
+int Type::arrays() const {
+  if (kind() == TypeKind::kToken) return 0;
+  if (kind() != TypeKind::kTuple && kind() != TypeKind::kFuture) return 1;
+  int arrays = 0;
+  for (const Type member : members()) arrays += member.arrays();
+  return arrays;
+}
+
 std::optional<Shape> Type::shape() const {
   if (!is_tensor() || dtype() == DType::kInvalid || rank() > kMaxRank || !size_bytes())
     return std::nullopt;

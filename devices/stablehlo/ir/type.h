@@ -69,6 +69,9 @@ class Type {
   // As a buffer's shape; nullopt if dynamic, not plain, or of more than kMaxRank dimensions.
   std::optional<Shape> shape() const;
 
+  // How many arrays a caller has of it: a token is none, a tuple all of its members.
+  int arrays() const;
+
   // As the text writes it; "<null>" for a null handle.
   std::string to_string() const;
 

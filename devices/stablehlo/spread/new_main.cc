@@ -11,19 +11,10 @@ constexpr std::string_view kDonor = "jax.buffer_donor";
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-// As a caller sees a value of this type.
-int arrays_of(ir::Type type) {
-  if (type.kind() == ir::TypeKind::kToken) return 0;
-  if (type.kind() != ir::TypeKind::kTuple && type.kind() != ir::TypeKind::kFuture) return 1;
-  int arrays = 0;
-  for (const ir::Type member : type.members()) arrays += arrays_of(member);
-  return arrays;
-}
-
 // The first array of each.
 std::vector<int> first_arrays(std::span<const ir::Type> types) {
   std::vector<int> first = {0};
-  for (const ir::Type type : types) first.push_back(first.back() + arrays_of(type));
+  for (const ir::Type type : types) first.push_back(first.back() + type.arrays());
   return first;
 }
 

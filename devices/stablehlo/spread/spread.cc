@@ -16,6 +16,23 @@
 namespace millrace::devices::stablehlo::spread {
 namespace {
 
+// The first operation that says by GSPMD where its arrays lie; nullptr: none does.
+const ir::Op* annotated(const ir::Region& region) {
+  for (const ir::Block* block : region.blocks()) {
+    for (const ir::Op& op : *block) {
+      const std::string_view callee =
+          op.kind() == ir::OpKind::kCustomCall ? op.callee() : std::string_view();
+      if (op.attr("mhlo.sharding") || callee == "Sharding" || callee == "SPMDFullToShardShape" ||
+          callee == "SPMDShardToFullShape")
+        return &op;
+      for (const ir::Region& inner : op.regions()) {
+        if (const ir::Op* found = annotated(inner)) return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
 // GSPMD's way to say where arrays lie, which only older clients send.
 Status check_annotations(const ir::Module& module) {
   const auto refuse = [](const std::string& what) {
@@ -24,21 +41,21 @@ Status check_annotations(const ir::Module& module) {
                     ": annotations of GSPMD are not read, expected Shardy's (sdy.sharding), "
                     "which JAX writes unless jax_use_shardy_partitioner is off");
   };
+  constexpr std::string_view kAnnotation = "mhlo.sharding";
   for (const ir::Function& f : module.functions()) {
+    const std::string where = ir::message(to_string(f.location()), ": func.func @", f.name());
     for (int i = 0; i < static_cast<int>(f.inputs().size()); ++i) {
-      if (f.arg_attribute(i, "mhlo.sharding")) {
-        return refuse(ir::message(to_string(f.location()), ": func.func @", f.name(), ": argument ",
-                                  i, " has mhlo.sharding"));
-      }
+      if (f.arg_attribute(i, kAnnotation))
+        return refuse(ir::message(where, ": argument ", i, " has ", kAnnotation));
     }
-    for (const ir::Block* block : f.body().blocks()) {
-      for (const ir::Op& op : *block) {
-        const std::string_view callee =
-            op.kind() == ir::OpKind::kCustomCall ? op.callee() : std::string_view();
-        if (callee == "Sharding" || callee == "SPMDFullToShardShape" ||
-            callee == "SPMDShardToFullShape")
-          return refuse(op.where() + " @" + std::string(callee));
-      }
+    for (int i = 0; i < static_cast<int>(f.results().size()); ++i) {
+      if (ir::find(f.result_attributes(i), kAnnotation))
+        return refuse(ir::message(where, ": result ", i, " has ", kAnnotation));
+    }
+    if (const ir::Op* op = annotated(f.body())) {
+      return refuse(op->kind() == ir::OpKind::kCustomCall
+                        ? op->where() + " @" + std::string(op->callee())
+                        : ir::message(op->where(), ": it has ", kAnnotation));
     }
   }
   return {};
@@ -115,6 +132,7 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
                     " partitions: expected one at least, and ", kMaxDevices, " devices at most"));
   }
   MILLRACE_TRY(const sharding::Meshes meshes, sharding::Meshes::of(module));
+  if (options.partitions > 1) MILLRACE_TRY_STATUS(check_annotations(module));
   Places places{options.replicas, options.partitions, {}};
   places.meshes = &meshes;
   places.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));

@@ -80,6 +80,7 @@ Status Walk::op(const ir::Op& o, Frame& frame) {
                 ir::message(o.where(), ": with its calls in their places, for each of ",
                             frame.places.size(), " devices, the program has too many operations"));
   }
+  if (is_collective(o)) return collective(o, frame);
   switch (o.kind()) {
     case K::kCall:
     case K::kComposite:
@@ -87,15 +88,6 @@ Status Walk::op(const ir::Op& o, Frame& frame) {
     case K::kPartitionId:
     case K::kReplicaId:
       return ids(o, frame);
-    case K::kAllGather:
-    case K::kAllReduce:
-    case K::kAllToAll:
-    case K::kCollectiveBroadcast:
-    case K::kCollectivePermute:
-    case K::kCollectiveReduce:
-    case K::kCrossReplicaSum:
-    case K::kReduceScatter:
-      return collective(o, frame);
     case K::kAsyncStart:
       return async_start(o, frame);
     case K::kAsyncDone:
@@ -107,9 +99,6 @@ Status Walk::op(const ir::Op& o, Frame& frame) {
       return ir::unimplemented(o,
                                "the CPU device has no transfers with the host or with other "
                                "devices while a program runs");
-    case K::kCustomCall:
-      if (o.callee() == "ragged_all_to_all") return collective(o, frame);
-      break;
     case K::kOther:
       if (o.name() == "sdy.manual_computation") return manual(o, frame);
       if (passes_on(o)) return {};

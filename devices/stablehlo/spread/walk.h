@@ -97,8 +97,9 @@ class Walk {
   Result<std::vector<Each>> guarded_branch(const ir::Op& op, std::size_t r, const Each& mask,
                                            Frame& frame);
   Status loop(const ir::Op& op, Frame& frame);
-  void set_arguments(const ir::Block& written, const Slots& slots, ir::Block& made,
-                     const Frame& frame);
+  // written[i] is what list i of the slots holds, of which made has one value for each slot.
+  void set_slots(std::span<const ir::Value> written, const Slots& slots, std::span<ir::Value> made,
+                 const Frame& frame);
   Status joint_loop(const ir::Op& op, const Slots& slots, Frame& frame);
   Result<Each> condition(const ir::Op& op, const std::vector<Each>& carried, const Each* active,
                          Frame& frame);

@@ -120,12 +120,7 @@ Status Walk::joint_branch(const ir::Op& op, Frame& frame) {
   for (std::size_t r = 0; r < bodies.size(); ++r)
     set_region(op, *made, static_cast<int>(r), *bodies[r], slots.of(returned[r]));
   frame.to.append(made);
-  for (int i = 0; i < op.result_count(); ++i) {
-    set(op.result(i),
-        slots.each(
-            static_cast<std::size_t>(i),
-            [&](std::size_t slot) { return made->result(static_cast<int>(slot)); }, frame));
-  }
+  set_slots(op.results(), slots, made->results(), frame);
   return {};
 }
 
@@ -219,14 +214,10 @@ Status Walk::loop(const ir::Op& op, Frame& frame) {
   return masked_loop(op, slots, frame);
 }
 
-void Walk::set_arguments(const ir::Block& written, const Slots& slots, ir::Block& made,
-                         const Frame& frame) {
-  for (int i = 0; i < written.argument_count(); ++i) {
-    set(written.argument(i),
-        slots.each(
-            static_cast<std::size_t>(i),
-            [&](std::size_t slot) { return made.argument(static_cast<int>(slot)); }, frame));
-  }
+void Walk::set_slots(std::span<const ir::Value> written, const Slots& slots,
+                     std::span<ir::Value> made, const Frame& frame) {
+  for (std::size_t i = 0; i < written.size(); ++i)
+    set(&written[i], slots.each(i, [&](std::size_t slot) { return &made[slot]; }, frame));
 }
 
 // All members leave the loop together.
@@ -236,19 +227,14 @@ Status Walk::joint_loop(const ir::Op& op, const Slots& slots, Frame& frame) {
   ir::Op* made = create(op, operands, types, 2);
   for (int r = 0; r < 2; ++r) {
     ir::Block* body = into_.create_block(types);
-    set_arguments(op.region(r).block(), slots, *body, frame);
+    set_slots(op.region(r).block().arguments(), slots, body->arguments(), frame);
     Frame inner{*body, frame.places, frame.members, frame.mask, frame.is_masked};
     MILLRACE_TRY(const std::vector<Each> returned, block(op.region(r).block(), inner));
     const Values values = r == 0 ? Values{returned[0][frame.first()]} : slots.of(returned);
     set_region(op, *made, r, *body, values);
   }
   frame.to.append(made);
-  for (int i = 0; i < op.result_count(); ++i) {
-    set(op.result(i),
-        slots.each(
-            static_cast<std::size_t>(i),
-            [&](std::size_t slot) { return made->result(static_cast<int>(slot)); }, frame));
-  }
+  set_slots(op.results(), slots, made->results(), frame);
   return {};
 }
 
@@ -308,12 +294,7 @@ Status Walk::masked_loop(const ir::Op& op, const Slots& slots, Frame& frame) {
   after.push_back(std::move(next));
   set_region(op, *made, 1, *body, slots.of(after));
   frame.to.append(made);
-  for (int i = 0; i < op.result_count(); ++i) {
-    set(op.result(i),
-        slots.each(
-            static_cast<std::size_t>(i),
-            [&](std::size_t slot) { return made->result(static_cast<int>(slot)); }, frame));
-  }
+  set_slots(op.results(), slots, made->results(), frame);
   return {};
 }
 

@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "millrace/devices/stablehlo/ir/print.h"
@@ -16,9 +13,9 @@
 #include "millrace/devices/stablehlo/spread/spread.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
+#include "tests/support/judged_programs.h"
 #include "tests/support/oracle.h"
 #include "tests/support/random_program.h"
-#include "tests/support/shrink.h"
 
 namespace millrace::testing {
 namespace {
@@ -27,22 +24,9 @@ namespace ir = devices::stablehlo::ir;
 namespace sharding = devices::stablehlo::sharding;
 namespace spread = devices::stablehlo::spread;
 
-using devices::DType;
 using devices::HostArray;
 using devices::Program;
 using devices::Shape;
-
-constexpr int kShards = 40;  // so that each ends in time with MILLRACE_LONG too
-
-int programs_per_shard() {
-  const char* const all = std::getenv("MILLRACE_LONG");
-  return all != nullptr && std::string(all) == "1" ? 250 : 25;
-}
-
-std::uint64_t first_seed() {
-  const char* const text = std::getenv("MILLRACE_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
-}
 
 // Without arrays that have no elements: XLA takes no collectives of such, and does not cut them.
 RandomProgram program_of(std::uint64_t seed) {
@@ -52,16 +36,6 @@ RandomProgram program_of(std::uint64_t seed) {
     if (std::ranges::all_of(program.types, [](const TensorType& t) { return t.elements() > 0; }))
       return program;
   }
-}
-
-Tolerance tolerance_of(const RandomProgram& program) {
-  std::set<DType> types;
-  for (const TensorType& type : program.types) types.insert(type.dtype);
-  double loose = 1e-9;
-  if (types.contains(DType::kF32) || types.contains(DType::kC64)) loose = 2e-4;
-  if (types.contains(DType::kF16)) loose = 1e-2;
-  if (types.contains(DType::kBF16)) loose = 6e-2;
-  return {.relative = loose, .absolute = loose, .scaled = true};
 }
 
 // What a device has of an array with the devices in front.
@@ -134,14 +108,9 @@ std::optional<std::string> first_difference(const RandomProgram& program,
   return std::nullopt;
 }
 
-struct Outcome {
-  Verdict verdict = Verdict::kSame;
-  std::string words;
-  // XLA gives for the one program what it gives for the devices' own: it was spread right.
-  bool of_one_device = false;
-};
-
-Outcome compare(Oracle& oracle, const RandomProgram& program) {
+// A difference is XLA's own where it gives for the one program what it gives for the devices' own:
+// that was spread right.
+Judged judge(Oracle& oracle, const RandomProgram& program) {
   const Oracle::PerDevice inputs = inputs_of(program);
   const auto mine = run_spread(oracle, false, program, inputs);
   if (!mine) return {Verdict::kOursRefused, mine.error().to_string()};
@@ -155,52 +124,24 @@ Outcome compare(Oracle& oracle, const RandomProgram& program) {
   return {Verdict::kDifferent, *wrong, one && !first_difference(program, *one, *other)};
 }
 
-bool fails(Oracle& oracle, const RandomProgram& program) {
-  const Outcome found = compare(oracle, program);
-  return found.verdict == Verdict::kOursRefused ||
-         (found.verdict == Verdict::kDifferent && !found.of_one_device);
-}
-
 class RandomDevicesTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomDevicesTest, ProgramsAgreeWithXla) {
   const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
   if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
-  const int count = programs_per_shard();
-  const std::uint64_t first = first_seed() + static_cast<std::uint64_t>(GetParam() * count);
-  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1
-            << std::endl;  // at once: a program may end the process in XLA
-  int refused = 0, of_one_device = 0, failed = 0;
-  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
-    const RandomProgram program = program_of(seed);
-    const Outcome found = compare(*oracle, program);
-    if (found.verdict == Verdict::kSame) continue;
-    if (found.verdict == Verdict::kTheirsRefused) {
-      ++refused;
-      std::cout << "seed " << seed << ": XLA refused: " << found.words << "\n";
-      continue;
-    }
-    if (found.of_one_device) {
-      ++of_one_device;
-      std::cout << "seed " << seed << ": on one device XLA differs as well: " << found.words
-                << "\n";
-      continue;
-    }
-    const Shrunk small = shrink(
-        program, [&](const RandomProgram& candidate) { return fails(*oracle, candidate); }, 100);
-    ADD_FAILURE() << "seed " << seed << ", " << program.devices
-                  << (program.is_manual ? " places" : " replicas") << ": " << found.words
-                  << "\nmade small in " << small.tries
-                  << " tries: " << compare(*oracle, small.program).words << "\n"
-                  << small.program.to_text();
-    if (++failed == 3) break;
-  }
-  EXPECT_LE(of_one_device, 1 + count / 20) << "too often for an oracle";
-  EXPECT_LE(refused, 1 + count / 50)
-      << "a generator whose programs XLA does not take tests nothing";
+  judge_shard(GetParam(),
+              {.programs = 25,
+               .make = program_of,
+               .judge = [&](const RandomProgram& program) { return judge(*oracle, program); },
+               .text =
+                   [](const RandomProgram& program) {
+                     return std::to_string(program.devices) + " devices\n" +
+                            (program.is_manual ? program.to_manual_text() : program.to_text());
+                   },
+               .most_tries = 100});
 }
 
-INSTANTIATE_TEST_SUITE_P(Shards, RandomDevicesTest, ::testing::Range(0, kShards));
+INSTANTIATE_TEST_SUITE_P(Shards, RandomDevicesTest, ::testing::Range(0, kJudgedShards));
 
 }  // namespace
 }  // namespace millrace::testing

@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iomanip>
-#include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "tests/support/drop_nans.h"
+#include "tests/support/judged_programs.h"
 #include "tests/support/oracle.h"
 #include "tests/support/random_program.h"
-#include "tests/support/shrink.h"
 
 namespace millrace::testing {
 namespace {
@@ -25,30 +23,6 @@ namespace {
 using devices::DType;
 using devices::HostArray;
 using devices::Program;
-
-constexpr int kShards = 40;  // so that each ends in time with MILLRACE_LONG too
-
-int programs_per_shard() {
-  const char* const all = std::getenv("MILLRACE_LONG");
-  return all != nullptr && std::string(all) == "1" ? 250 : 8;
-}
-
-std::uint64_t first_seed() {
-  const char* const text = std::getenv("MILLRACE_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
-}
-
-// The tolerance of the narrowest type that anything is rounded to: one device rounds after each
-// step where the other does not.
-Tolerance tolerance_of(const RandomProgram& program) {
-  std::set<DType> types;
-  for (const TensorType& type : program.types) types.insert(type.dtype);
-  double loose = 1e-9;
-  if (types.contains(DType::kF32) || types.contains(DType::kC64)) loose = 2e-4;
-  if (types.contains(DType::kF16)) loose = 1e-2;
-  if (types.contains(DType::kBF16)) loose = 6e-2;
-  return {.relative = loose, .absolute = loose, .scaled = true};
-}
 
 Comparison compare(Oracle& oracle, const RandomProgram& program) {
   return oracle.compare_once(
@@ -119,10 +93,9 @@ bool is_theirs(Oracle& oracle, const RandomProgram& program, const Comparison& f
   return plain && !difference(found.ours, *plain, tolerance_of(program));
 }
 
-bool fails(Oracle& oracle, const RandomProgram& program) {
+Judged judge(Oracle& oracle, const RandomProgram& program) {
   const Comparison found = compare(oracle, program);
-  if (found.verdict == Verdict::kOursRefused) return true;
-  return found.verdict == Verdict::kDifferent && !is_theirs(oracle, program, found);
+  return {found.verdict, found.words, is_theirs(oracle, program, found)};
 }
 
 // The bytes of each parameter, in hexadecimal, the last byte of an element first.
@@ -186,38 +159,13 @@ class RandomOracleTest : public ::testing::TestWithParam<int> {};
 TEST_P(RandomOracleTest, ProgramsAgreeWithXla) {
   const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
   if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
-  const int count = programs_per_shard();
-  const std::uint64_t first = first_seed() + static_cast<std::uint64_t>(GetParam() * count);
-  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1
-            << std::endl;  // at once: a program may end the process in XLA
-  int refused = 0, theirs = 0, failed = 0;
-  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
-    const RandomProgram program = random_program(seed);
-    const Comparison found = compare(*oracle, program);
-    if (found.verdict == Verdict::kSame) continue;
-    if (found.verdict == Verdict::kTheirsRefused) {
-      ++refused;
-      std::cout << "seed " << seed << ": XLA refused: " << found.words << "\n";
-      continue;
-    }
-    if (is_theirs(*oracle, program, found)) {
-      ++theirs;
-      std::cout << "seed " << seed << ": XLA differs from itself: " << found.words << "\n";
-      continue;
-    }
-    const Shrunk small =
-        shrink(program, [&](const RandomProgram& candidate) { return fails(*oracle, candidate); });
-    ADD_FAILURE() << "seed " << seed << ": " << found.words << "\nmade small in " << small.tries
-                  << " tries: " << compare(*oracle, small.program).words << "\n"
-                  << small.program.to_text() << inputs_text(small.program);
-    if (++failed == 3) break;
-  }
-  EXPECT_LE(theirs, 1 + count / 20) << "too often for an oracle";
-  EXPECT_LE(refused, 1 + count / 50)
-      << "a generator whose programs XLA does not take tests nothing";
+  judge_shard(GetParam(),
+              {.make = [](std::uint64_t seed) { return random_program(seed); },
+               .judge = [&](const RandomProgram& program) { return judge(*oracle, program); },
+               .text = [](const RandomProgram& p) { return p.to_text() + inputs_text(p); }});
 }
 
-INSTANTIATE_TEST_SUITE_P(Shards, RandomOracleTest, ::testing::Range(0, kShards));
+INSTANTIATE_TEST_SUITE_P(Shards, RandomOracleTest, ::testing::Range(0, kJudgedShards));
 
 }  // namespace
 }  // namespace millrace::testing

@@ -12,6 +12,7 @@
 #include "millrace/core/base/read_file.h"
 #include "millrace/devices/stablehlo/sharding/op_sharding.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
+#include "tests/support/hex_of.h"
 #include "tests/support/paths.h"
 
 namespace millrace::devices::stablehlo::propagate {
@@ -19,20 +20,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string hex_of(const std::string& bytes) {
-  std::string out;
-  char digits[3];
-  for (const char c : bytes) {
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(c) & 0xFF);
-    out += digits;
-  }
-  return out.empty() ? "-" : out;
-}
-
 std::string messages_of(const std::vector<sharding::Sharding>& shardings) {
   std::string out;
   for (const auto& sharding : shardings)
-    out += (out.empty() ? "" : " ") + hex_of(sharding::to_op_sharding(sharding));
+    out += (out.empty() ? "" : " ") + millrace::testing::hex_of(sharding::to_op_sharding(sharding));
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "millrace/core/base/read_file.h"
 #include "millrace/devices/stablehlo/sharding/op_sharding.h"
 #include "millrace/devices/stablehlo/sharding/read_sharding.h"
+#include "tests/support/hex_of.h"
 #include "tests/support/paths.h"
 
 namespace millrace::devices::stablehlo::sharding {
@@ -24,16 +25,6 @@ Sharding read(const std::string& text) {
   if (sharding) return *sharding;
   ADD_FAILURE() << sharding.error().message();
   return {};
-}
-
-std::string hex_of(const std::string& bytes) {
-  std::string out;
-  char digits[3];
-  for (const char c : bytes) {
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(c) & 0xFF);
-    out += digits;
-  }
-  return out.empty() ? "-" : out;
 }
 
 // begin:end of each dimension
@@ -90,7 +81,8 @@ TEST(Shards, AreWhereJaxHasThem) {
 
 TEST(Shards, TheirMessageHasTheBytesOfJax) {
   for (const Row& row : rows())
-    EXPECT_EQ(hex_of(to_op_sharding(read(row.sharding))), row.message) << row.sharding;
+    EXPECT_EQ(millrace::testing::hex_of(to_op_sharding(read(row.sharding))), row.message)
+        << row.sharding;
 }
 
 TEST(Shards, APartOfAnAxisCutsAsItsPlaceInTheAxisSays) {
@@ -111,14 +103,14 @@ TEST(Shards, APartOfAnAxisCutsAsItsPlaceInTheAxisSays) {
 
 TEST(Shards, TheMessageOfAPartOfAnAxisNamesTheRestAsReplicated) {
   // {devices=[2,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}
-  EXPECT_EQ(hex_of(to_op_sharding(read(R"(<mesh<["a"=8]>, [{"a":(2)2}]>)"))),
+  EXPECT_EQ(millrace::testing::hex_of(to_op_sharding(read(R"(<mesh<["a"=8]>, [{"a":(2)2}]>)"))),
             "08031a02020430014a030202025203010002");
 }
 
 TEST(Shards, OneDeviceAloneHasEverything) {
   const Sharding one = read("<mesh<[], device_ids=[3]>, []>");
   const Dims shape = {5, 6};
-  EXPECT_EQ(hex_of(to_op_sharding(one)), "0801220103");
+  EXPECT_EQ(millrace::testing::hex_of(to_op_sharding(one)), "0801220103");
   EXPECT_EQ(local_shape(one, shape), shape);
   EXPECT_EQ(text_of(shard_of(one, shape, 3)), "0:5,0:6");
 }

@@ -231,7 +231,18 @@ TEST(SpreadGlobal, FaultsHavePlaceAndNumbers) {
   EXPECT_THAT(
       fault(kMesh + "func.func @main(%x: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}) -> "
                     "tensor<4xf32> {\nreturn %x : tensor<4xf32>\n}\n"),
-      HasSubstr("annotations of GSPMD are not read"));
+      HasSubstr("argument 0 has mhlo.sharding: annotations of GSPMD are not read"));
+  EXPECT_THAT(fault(kMesh + "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {mhlo.sharding = "
+                            "\"{replicated}\"}) {\nreturn %x : tensor<4xf32>\n}\n"),
+              HasSubstr("result 0 has mhlo.sharding: annotations of GSPMD are not read"));
+  EXPECT_THAT(
+      fault(kMesh + "func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n"
+                    "%y = \"stablehlo.if\"(%p) ({\n"
+                    "%t = stablehlo.add %x, %x {mhlo.sharding = \"{replicated}\"} : tensor<4xf32>\n"
+                    "stablehlo.return %t : tensor<4xf32>\n}, {\n"
+                    "stablehlo.return %x : tensor<4xf32>\n}) : (tensor<i1>) -> tensor<4xf32>\n"
+                    "return %y : tensor<4xf32>\n}\n"),
+      HasSubstr("4:6: stablehlo.add: it has mhlo.sharding: annotations of GSPMD are not read"));
 }
 
 }  // namespace
