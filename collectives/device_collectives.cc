@@ -57,8 +57,9 @@ Future<Results> launch(const Executable& program, const CollectiveCall& call,
 
 std::unique_ptr<DeviceCollectives> DeviceCollectives::make(const Environment& environment,
                                                            std::span<const Device> devices) {
-  if (devices.size() < 2 || !devices[0].client().calls_may_block()) return nullptr;
+  if (devices.size() < 2) return nullptr;
   const devices::Client* const client = &devices[0].client();
+  if (!client->calls_may_block() || client->platform_name() == "cpu") return nullptr;
   if (!std::ranges::all_of(devices, [&](const Device& d) { return &d.client() == client; }))
     return nullptr;
   return std::make_unique<DeviceCollectives>(environment, devices);

@@ -1,15 +1,16 @@
-// Collectives of a group on three devices of a plugin, of XLA's and of our own: what they give is
-// what they give on the CPU device, to the bit, and no array goes through the host.
+// Collectives as programs that three devices of a plugin run, of XLA's and of our own: what they
+// give is what the host gives on the CPU device, to the bit, and no array goes through the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "millrace/collectives/device_collectives.h"
+#include "millrace/collectives/exchange.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/tools/api/runtime.h"
@@ -19,12 +20,14 @@
 namespace millrace {
 namespace {
 
+using collectives::CollectiveCall;
+using collectives::DeviceCollectives;
 using collectives::ProcessGroup;
 using collectives::Rank;
-using collectives::RankPair;
 using collectives::ReduceOp;
 using devices::Buffer;
 using devices::Buffers;
+using devices::Device;
 using devices::DType;
 using devices::HostArray;
 using devices::Shape;
@@ -71,129 +74,116 @@ HostArray some_array(const Shape& shape, std::mt19937_64& random) {
   return array;
 }
 
-struct Asked {
-  std::string name;
-  std::vector<Shape> shapes;
-  std::function<Future<Buffers>(const ProcessGroup&, const Buffers&)> call;
-};
-
-std::vector<Asked> all_calls() {
+std::vector<CollectiveCall> all_calls() {
+  using Kind = CollectiveCall::Kind;
   const Shape vector(DType::kF32, {6}), matrix(DType::kI32, {6, 5}), scalar(DType::kF64, {});
-  std::vector<Asked> calls;
+  std::vector<CollectiveCall> calls;
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32,
                               DType::kI1, DType::kC64}) {
       if (!collectives::check_reducible(op, dtype)) continue;
-      const std::string name =
-          std::string(to_string(op)) + " of " + Shape(dtype, {6, 2}).to_string();
-      calls.push_back(
-          {"all_reduce " + name,
-           {Shape(dtype, {6, 2}), Shape(dtype, {})},
-           [op](const ProcessGroup& g, const Buffers& b) { return g.all_reduce(b, op); }});
-      calls.push_back(
-          {"reduce_scatter " + name,
-           {Shape(dtype, {6, 2})},
-           [op](const ProcessGroup& g, const Buffers& b) { return g.reduce_scatter(b, op); }});
+      const Shape array(dtype, {6, 2}), single(dtype, {});
+      calls.push_back({.kind = Kind::kAllReduce, .op = op, .shapes = {array, single}});
+      calls.push_back({.kind = Kind::kReduceScatter, .op = op, .shapes = {array}});
     }
   }
-  calls.push_back({"all_gather",
-                   {vector, matrix, scalar},
-                   [](const ProcessGroup& g, const Buffers& b) { return g.all_gather(b); }});
-  calls.push_back({"all_to_all", {vector, matrix}, [](const ProcessGroup& g, const Buffers& b) {
-                     return g.all_to_all(b);
-                   }});
-  calls.push_back(
-      {"collective_permute", {vector, scalar}, [](const ProcessGroup& g, const Buffers& b) {
-         return g.collective_permute(b, {RankPair{Rank{0}, Rank{2}}, RankPair{Rank{2}, Rank{1}}});
-       }});
-  calls.push_back({"broadcast", {vector, scalar}, [](const ProcessGroup& g, const Buffers& b) {
-                     return g.broadcast(b, Rank{1});
-                   }});
+  calls.push_back({.kind = Kind::kAllGather, .shapes = {vector, matrix, scalar}});
+  calls.push_back({.kind = Kind::kAllToAll, .shapes = {vector, matrix}});
+  calls.push_back({.kind = Kind::kCollectivePermute,
+                   .shapes = {vector, scalar},
+                   .pairs = {{Rank{0}, Rank{2}}, {Rank{2}, Rank{1}}}});
+  calls.push_back({.kind = Kind::kBroadcast, .root = Rank{1}, .shapes = {vector, scalar}});
   return calls;
 }
 
-// What every call gives every rank.
-class Group {
+// Three devices of a runtime.
+class Devices {
  public:
-  explicit Group(RuntimeOptions options) : runtime(Runtime::create(std::move(options)).value()) {
-    members = ProcessGroup::create(runtime.actors(), "three", runtime.devices()).value();
-  }
-  std::vector<std::vector<HostArray>> run(const Asked& asked, std::uint64_t seed) const {
+  explicit Devices(RuntimeOptions options) : runtime(Runtime::create(std::move(options)).value()) {}
+
+  PooledVector<Buffers> put(const CollectiveCall& call, std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    std::vector<Future<Buffers>> results;
-    for (int r = 0; r < kRanks; ++r) {
+    PooledVector<Buffers> inputs;
+    for (const Device& device : runtime.devices()) {
       std::vector<Buffer> buffers;
-      for (const Shape& shape : asked.shapes) {
+      for (const Shape& shape : call.shapes) {
         const HostArray array = some_array(shape, random);
-        buffers.push_back(wait_blocking(runtime.device(r).put({.data = array.bytes().data(),
-                                                               .shape = shape,
-                                                               .byte_strides = {},
-                                                               .owner = array.owner()}))
-                              .value());
+        const devices::HostView view{.data = array.bytes().data(),
+                                     .shape = shape,
+                                     .byte_strides = {},
+                                     .owner = array.owner()};
+        buffers.push_back(wait_blocking(device.put(view)).value());
       }
-      results.push_back(asked.call(members[static_cast<std::size_t>(r)], Buffers(buffers)));
+      inputs.push_back(Buffers(buffers));
     }
-    std::vector<std::vector<HostArray>> arrays(kRanks);
-    fetches = 0;
-    for (int r = 0; r < kRanks; ++r) fetches -= fetched[static_cast<std::size_t>(r)];
-    for (int r = 0; r < kRanks; ++r) {
-      const Result<Buffers> given = wait_blocking(results[static_cast<std::size_t>(r)]);
-      EXPECT_TRUE(given) << asked.name << ": " << given.error().to_string();
-      fetches += runtime.device(r).stats().fetches;
-      if (!given) continue;
-      for (const Buffer& buffer : *given) {
+    return inputs;
+  }
+  std::uint64_t fetches() const {
+    std::uint64_t sum = 0;
+    for (const Device& device : runtime.devices()) sum += device.stats().fetches;
+    return sum;
+  }
+  std::vector<std::vector<HostArray>> fetch(const PooledVector<Buffers>& results) const {
+    std::vector<std::vector<HostArray>> arrays;
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      arrays.emplace_back();
+      for (const Buffer& buffer : results[r]) {
         EXPECT_EQ(buffer.device(), runtime.device(r).id());
         const Result<HostArray> array = wait_blocking(runtime.device(r).fetch(buffer));
-        EXPECT_TRUE(array) << asked.name << ": " << array.error().to_string();
-        ++fetched[static_cast<std::size_t>(r)];
-        if (array) arrays[static_cast<std::size_t>(r)].push_back(*array);
+        EXPECT_TRUE(array) << array.error().to_string();
+        if (array) arrays.back().push_back(*array);
       }
     }
     return arrays;
   }
-  Runtime runtime;
-  std::vector<ProcessGroup> members;
-  mutable std::uint64_t fetches = 0;  // of the call: before the results were fetched
-  mutable std::uint64_t fetched[kRanks] = {};
+
+  const Runtime runtime;
 };
 
-class PluginCollectivesTest : public ::testing::TestWithParam<std::string> {
- protected:
-  // Empty where the plugin is not there.
-  static std::optional<RuntimeOptions> options() {
-    RuntimeOptions options;
-    options.device = "three";
-    options.devices = kRanks;
-    const bool is_ours = GetParam() == "Millrace";
-    std::string path = testing::build_folder() + "/lib/libmillrace_pjrt.so";
-    if (!is_ours) {
-      const auto plugins = testing::plugins_at_hand();
-      const auto found = plugins.find(GetParam());
-      if (found == plugins.end()) return std::nullopt;
-      path = found->second;
-    }
-    options.plugins.push_back(
-        {.name = "three",
-         .path = path,
-         .settings = {{is_ours ? "num_devices" : "cpu_device_count", std::int64_t{kRanks}}},
-         .origin = devices::pjrt::kGivenPlugin});
-    return options;
+RuntimeOptions three_of(const std::string& device) {
+  RuntimeOptions options;
+  options.device = device;
+  options.devices = kRanks;
+  return options;
+}
+
+RuntimeOptions three_of_plugin(const std::string& path, devices::Attributes settings) {
+  RuntimeOptions options = three_of("three");
+  options.plugins.push_back({.name = "three",
+                             .path = path,
+                             .settings = std::move(settings),
+                             .origin = devices::pjrt::kGivenPlugin});
+  return options;
+}
+
+RuntimeOptions three_of_ours(const std::string& platform) {
+  return three_of_plugin(testing::build_folder() + "/lib/libmillrace_pjrt.so",
+                         {{"num_devices", std::int64_t{kRanks}}, {"platform_name", platform}});
+}
+
+class PluginCollectivesTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PluginCollectivesTest, GiveTheBitsOfTheHostWithoutTheHost) {
+  RuntimeOptions options = three_of_ours("accelerator");
+  if (GetParam() != "Millrace") {
+    const auto plugins = testing::plugins_at_hand();
+    const auto found = plugins.find(GetParam());
+    if (found == plugins.end()) GTEST_SKIP() << "tests/fetch_plugins gets it";
+    options = three_of_plugin(found->second, {{"cpu_device_count", std::int64_t{kRanks}}});
   }
-};
-
-TEST_P(PluginCollectivesTest, GiveTheBitsOfTheCpuDeviceWithoutTheHost) {
-  auto on_plugin = options();
-  if (!on_plugin) GTEST_SKIP() << "tests/fetch_plugins gets it";
-  const Group theirs(std::move(*on_plugin));
-  RuntimeOptions on_cpu;
-  on_cpu.device = "cpu";
-  on_cpu.devices = kRanks;
-  const Group ours(std::move(on_cpu));
+  const Devices theirs(std::move(options)), ours(three_of("cpu"));
+  DeviceCollectives programs(theirs.runtime.environment(), theirs.runtime.devices());
   std::uint64_t seed = 1;
-  for (const Asked& asked : all_calls()) {
-    SCOPED_TRACE(asked.name);
-    const auto expected = ours.run(asked, seed), given = theirs.run(asked, seed);
-    EXPECT_EQ(theirs.fetches, 0u) << "an array went through the host";
+  for (const CollectiveCall& call : all_calls()) {
+    SCOPED_TRACE(call.to_string());
+    const auto of_host = wait_blocking(collectives::run_exchange(
+        ours.runtime.environment(), call, ours.runtime.devices(), ours.put(call, seed)));
+    const std::uint64_t fetches = theirs.fetches();
+    const auto of_devices = wait_blocking(programs.run(call, theirs.put(call, seed)));
+    ASSERT_TRUE(of_host) << of_host.error().to_string();
+    ASSERT_TRUE(of_devices) << of_devices.error().to_string();
+    EXPECT_EQ(theirs.fetches(), fetches) << "an array went through the host";
+    const auto expected = ours.fetch(*of_host), given = theirs.fetch(*of_devices);
     for (std::size_t r = 0; r < kRanks; ++r) {
       ASSERT_EQ(given[r].size(), expected[r].size());
       for (std::size_t i = 0; i < given[r].size(); ++i) {
@@ -206,24 +196,36 @@ TEST_P(PluginCollectivesTest, GiveTheBitsOfTheCpuDeviceWithoutTheHost) {
   }
 }
 
-// A gather has a root, so it goes through the host; a rank whose device has failed is named either
-// way.
-TEST_P(PluginCollectivesTest, WhatNoProgramDoesGoesThroughTheHost) {
-  auto on_plugin = options();
-  if (!on_plugin) GTEST_SKIP() << "tests/fetch_plugins gets it";
-  const Group group(std::move(*on_plugin));
-  const auto given =
-      group.run({"gather",
-                 {Shape(DType::kI32, {2})},
-                 [](const ProcessGroup& g, const Buffers& b) { return g.gather(b, Rank{1}); }},
-                7);
-  EXPECT_EQ(given[0].size(), 0u);
-  ASSERT_EQ(given[1].size(), 1u);
-  EXPECT_EQ(given[1][0].shape(), Shape(DType::kI32, {6}));
-}
-
 INSTANTIATE_TEST_SUITE_P(Plugins, PluginCollectivesTest, ::testing::Values("Xla0115", "Millrace"),
                          [](const auto& plugin) { return plugin.param; });
+
+// Fetches of a group's all_reduce and gather.
+std::pair<std::uint64_t, std::uint64_t> fetches_of_group(const std::string& platform) {
+  const Devices three(three_of_ours(platform));
+  const std::vector<ProcessGroup> group =
+      ProcessGroup::create(three.runtime.actors(), "three", three.runtime.devices()).value();
+  const CollectiveCall call{.shapes = {Shape(DType::kF32, {4})}};
+  const PooledVector<Buffers> inputs = three.put(call, 1);
+  const auto count = [&](auto member_call) {
+    const std::uint64_t before = three.fetches();
+    std::vector<Future<Buffers>> results;
+    for (std::size_t r = 0; r < kRanks; ++r) results.push_back(member_call(group[r], inputs[r]));
+    for (const Future<Buffers>& result : results) EXPECT_TRUE(wait_blocking(result));
+    return three.fetches() - before;
+  };
+  const std::uint64_t all_reduce = count([](const ProcessGroup& member, const Buffers& buffers) {
+    return member.all_reduce(buffers, ReduceOp::kSum);
+  });
+  const std::uint64_t gather = count([](const ProcessGroup& member, const Buffers& buffers) {
+    return member.gather(buffers, Rank{0});
+  });
+  return {all_reduce, gather};
+}
+
+TEST(DeviceCollectivesTest, AreOfDevicesWithMemoryOfTheirOwnAndOfCallsWithoutARoot) {
+  EXPECT_EQ(fetches_of_group("accelerator"), std::pair(std::uint64_t{0}, std::uint64_t{kRanks}));
+  EXPECT_EQ(fetches_of_group("cpu"), std::pair(std::uint64_t{kRanks}, std::uint64_t{kRanks}));
+}
 
 }  // namespace
 }  // namespace millrace
