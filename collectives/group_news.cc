@@ -407,7 +407,8 @@ struct GroupWire::Tombstone {
   net::Route route;
   int self = 0;
   std::uint64_t next = 0;
-  std::set<std::uint64_t> open = {};  // members that have not closed
+  std::vector<std::pair<std::uint64_t, net::Bytes>> ends = {};  // of calls, by what errors
+  std::set<std::uint64_t> open = {};                            // members that have not closed
   std::set<std::uint64_t> answered = {};
 
   void hear(std::uint32_t process, const net::Frame& frame) {
@@ -417,13 +418,19 @@ struct GroupWire::Tombstone {
       return;
     }
     if (!open.contains(from) || !answered.insert(from).second) return;
-    net::Frame closed;
-    closed.header.kind = kGroupFrame;
-    closed.header.flags = std::to_underlying(GroupSays::kClosed);
-    closed.header.channel = group_channel(name.name, number, static_cast<int>(from));
-    closed.header.sequence = next;
-    closed.header.words = {0, static_cast<std::uint64_t>(self), 0, 0};
-    mesh->send(process, std::move(closed)).ignore();
+    for (const auto& [sequence, error] : ends) say(process, from, GroupSays::kEnd, sequence, error);
+    say(process, from, GroupSays::kClosed, next, {});
+  }
+  void say(std::uint32_t process, std::uint64_t member, GroupSays says, std::uint64_t sequence,
+           net::Bytes payload) const {
+    net::Frame frame;
+    frame.header.kind = kGroupFrame;
+    frame.header.flags = std::to_underlying(says);
+    frame.header.channel = group_channel(name.name, number, static_cast<int>(member));
+    frame.header.sequence = sequence;
+    frame.header.words = {0, static_cast<std::uint64_t>(self), 0, 0};
+    frame.payload = std::move(payload);
+    mesh->send(process, std::move(frame)).ignore();
   }
 };
 
@@ -443,6 +450,12 @@ void GroupWire::end_open() {
   left_well_ = !failed_;
   const auto grave =
       std::make_shared<Tombstone>(Tombstone{mesh_, name_, number_, route(), self_, next_});
+  // A member that waits for bytes of this one is to hear why there are none, and not only that this
+  // one has closed: what another process says of it may come later.
+  for (const Past& past : past_) {
+    if (past.error) grave->ends.emplace_back(past.sequence, encode_end(*past.error));
+  }
+  if (failed_) grave->ends.emplace_back(next_, encode_end(*failed_));
   for (int member = 0; member < spread_.processes(); ++member) {
     Peer& peer = peers_[static_cast<std::size_t>(member)];
     if (member == self_ || peer.left) continue;
@@ -450,6 +463,8 @@ void GroupWire::end_open() {
     grave->open.insert(static_cast<std::uint64_t>(member));
     if (!peer.met) continue;
     grave->answered.insert(static_cast<std::uint64_t>(member));
+    for (const auto& [ended, error] : grave->ends)
+      post_frame(member, GroupSays::kEnd, ended, 0, error);
     post_frame(member, GroupSays::kClosed, next_, 0);
   }
   if (!failed_) failed_ = Error(ErrorCode::kCancelled, "group '" + name_.name + "' was closed");

@@ -549,9 +549,29 @@ TEST(ProcessSpanningTest, AMeetingThatLosesAProcessSaysWhich) {
       ASSERT_FALSE(met);
       const auto* const culprits = met.error().detail<Culprits>();
       ASSERT_NE(culprits, nullptr) << met.error().to_string();
-      // Or one that has heard of it first, and closed the group.
-      ASSERT_EQ(culprits->ranks.size(), 1U);
-      EXPECT_NE(culprits->ranks[0], Rank{rank});
+      EXPECT_EQ(culprits->ranks, std::vector{Rank{3}}) << met.error().to_string();
+    }
+    sim.finish();
+  });
+}
+
+// One that hears of the end by another's deadline closes before the others have heard of it.
+TEST(ProcessSpanningTest, AllWhoWaitedNameTheProcessThatHasNotCome) {
+  for_each_seed(100, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1, 1}, {.stalls = 0.1});
+    std::vector<Future<std::vector<ProcessGroup>>> meeting;
+    for (const std::size_t p : {0U, 1U, 2U}) {
+      CallOptions call;
+      call.deadline = sim.now() + milliseconds(1500 + sim.below(300));
+      meeting.push_back(far.meet(p, "late", 0, call));
+    }
+    for (const auto& one : meeting) {
+      const auto met = sim.run(one);
+      ASSERT_FALSE(met);
+      EXPECT_EQ(met.error().code(), ErrorCode::kDeadlineExceeded) << met.error().to_string();
+      const auto* const culprits = met.error().detail<Culprits>();
+      ASSERT_NE(culprits, nullptr) << met.error().to_string();
+      EXPECT_TRUE(std::ranges::contains(culprits->ranks, Rank{3})) << met.error().to_string();
     }
     sim.finish();
   });
