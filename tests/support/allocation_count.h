@@ -7,13 +7,11 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/support/sanitized.h"
+
 namespace millrace::testing {
 
-#if defined(MILLRACE_SANITIZED)
-inline constexpr bool kAllocationsCountable = false;
-#else
-inline constexpr bool kAllocationsCountable = true;
-#endif
+inline constexpr bool kAllocationsCountable = !kSanitized;
 
 // Counts the allocations of all threads for as long as it lives. One at a time.
 class AllocationCount {

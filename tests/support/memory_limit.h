@@ -9,14 +9,12 @@
 #include <cstddef>
 #include <fstream>
 
+#include "tests/support/sanitized.h"
+
 namespace millrace::testing {
 
 // A sanitizer takes terabytes of addresses for itself.
-#if defined(MILLRACE_SANITIZED)
-inline constexpr bool kMemoryCanBeLimited = false;
-#else
-inline constexpr bool kMemoryCanBeLimited = true;
-#endif
+inline constexpr bool kMemoryCanBeLimited = !kSanitized;
 
 class MemoryLimit {
  public:

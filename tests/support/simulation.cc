@@ -1,7 +1,10 @@
 #include "tests/support/simulation.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+
+#include "tests/support/sanitized.h"
 
 namespace millrace::testing {
 namespace {
@@ -152,6 +155,7 @@ void for_each_seed(std::uint64_t count, const std::function<void(Simulation&)>& 
     body(simulation);
     return;
   }
+  if (kSanitized) count = std::min(count, std::max<std::uint64_t>(count / 10, 5));
   if (is_set("MILLRACE_LONG")) count *= 10;
   for (std::uint64_t seed = 1; seed <= count && !::testing::Test::HasFailure(); ++seed) {
     {

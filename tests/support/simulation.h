@@ -7,7 +7,8 @@
 //     EXPECT_EQ(sim.run(ref.ask(Get{})).value(), 0);
 //   });
 //
-// MILLRACE_SEED=N replays one seed; MILLRACE_LONG=1 runs ten times as many.
+// MILLRACE_SEED=N replays one seed; MILLRACE_LONG=1 runs ten times as many. Builds with a sanitizer
+// run a tenth.
 #pragma once
 
 #include <cstdint>
@@ -95,8 +96,8 @@ class Simulation {
   bool finished_ = false;
 };
 
-// Runs body in count simulations of different seeds; stops at the first that fails and prints its
-// seed.
+// Runs body in count simulations of different seeds (with a sanitizer in a tenth of them); stops at
+// the first that fails and prints its seed.
 void for_each_seed(std::uint64_t count, const std::function<void(Simulation&)>& body);
 
 }  // namespace millrace::testing
