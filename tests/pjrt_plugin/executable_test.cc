@@ -148,24 +148,5 @@ TEST_F(ExecutableTest, AnExecutableIsLoadedOnThisClientAndOnAnother) {
   destroy(first);
 }
 
-TEST_F(ExecutableTest, ArraysLieRowMajor) {
-  const auto& layouts =
-      static_cast<const abi::LayoutsExtension&>(extension(abi::kLayoutsExtension));
-  const std::int64_t dims[] = {2, 3};
-  abi::ClientDefaultLayoutArgs args{{sizeof(args)}, client_, abi::BufferType::kF32, dims, 2};
-  ASSERT_TRUE(taken(layouts.client_default(&args)).ok());
-  abi::LayoutSerializeArgs text{{sizeof(text)}, args.layout};
-  ASSERT_TRUE(taken(layouts.serialize(&text)).ok());
-  EXPECT_EQ(std::string(text.text, text.text_size), "{1,0}");
-  text.deleter(text.owner);
-  abi::LayoutDestroyArgs end{{sizeof(end)}, args.layout};
-  EXPECT_TRUE(taken(layouts.destroy(&end)).ok());
-  abi::LayoutDestroyArgs nothing{{sizeof(nothing)}};
-  EXPECT_EQ(taken(layouts.destroy(&nothing)).code, 3);
-  abi::LayoutSerializeArgs early{{40}};
-  EXPECT_THAT(taken(layouts.serialize(&early)).message,
-              HasSubstr("PJRT_Layouts_MemoryLayout_Serialize was given a structure of 40 bytes"));
-}
-
 }  // namespace
 }  // namespace millrace::testing

@@ -75,15 +75,6 @@ void report_kinds(const std::vector<int>& kinds, std::vector<const char*>& texts
   }
 }
 
-void add_layouts(const std::vector<char>& tokens, std::span<const devices::Shape> shapes,
-                 std::vector<std::unique_ptr<abi::Layout>>& own, std::vector<abi::Layout*>& list) {
-  std::size_t next = 0;
-  for (const char is_token : tokens) {
-    own.push_back(std::make_unique<abi::Layout>(is_token != 0 ? 0 : shapes[next++].rank()));
-    list.push_back(own.back().get());
-  }
-}
-
 void report_shardings(const std::vector<std::string>& messages,
                       CompiledProgram::Shardings& shardings) {
   for (const std::string& message : messages) {
@@ -120,10 +111,6 @@ CompiledProgram::CompiledProgram(ClientBody& body, devices::Executable executabl
   }
   report_kinds(facts_.result_kinds, reported_.output_kinds, reported_.output_kind_sizes);
   report_kinds(facts_.argument_kinds, reported_.argument_kinds, reported_.argument_kind_sizes);
-  add_layouts(facts_.argument_is_token, executable_.input_shapes(), layouts_.own,
-              layouts_.of_arguments);
-  add_layouts(facts_.result_is_token, executable_.output_shapes(), layouts_.own,
-              layouts_.of_results);
   const auto& compiled = static_cast<const devices::cpu::CpuExecutable&>(*executable_.body());
   if (compiled.parts() == nullptr) return;
   report_shardings(compiled.parts()->argument_shardings, argument_shardings_);

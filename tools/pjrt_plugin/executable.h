@@ -9,7 +9,6 @@
 
 #include "millrace/devices/pjrt/named_values.h"
 #include "millrace/tools/pjrt_plugin/client.h"
-#include "millrace/tools/pjrt_plugin/layouts.h"
 #include "millrace/tools/pjrt_plugin/program_facts.h"
 
 namespace millrace::pjrt_plugin {
@@ -59,12 +58,6 @@ class CompiledProgram {
     std::vector<std::size_t> output_kind_sizes, argument_kind_sizes;
   };
   const Reported& reported() const { return reported_; }
-  // For the extension Layouts.
-  struct Layouts {
-    std::vector<std::unique_ptr<abi::Layout>> own;
-    std::vector<abi::Layout*> of_arguments, of_results;
-  };
-  const Layouts& layouts() const { return layouts_; }
   // For the extension Shardings: none where each device has arrays of its own.
   struct Shardings {
     std::vector<const char*> texts;  // messages OpSharding
@@ -85,7 +78,6 @@ class CompiledProgram {
   const Result<devices::Attributes> cost_;
   const devices::pjrt::NamedValues written_cost_;
   Reported reported_;
-  Layouts layouts_;
   Shardings argument_shardings_, result_shardings_;
   mutable Mutex mutex_;
   mutable std::string text_ MILLRACE_GUARDED_BY(mutex_);  // empty until it is asked for; it stays

@@ -5,9 +5,6 @@
 
 namespace millrace::pjrt_plugin {
 
-// How arrays lie: all row-major.
-const devices::pjrt::abi::LayoutsExtension& layouts_extension();
-
 // How arguments and results lie on several devices.
 const devices::pjrt::abi::ShardingsExtension& shardings_extension();
 

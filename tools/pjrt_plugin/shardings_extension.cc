@@ -20,7 +20,6 @@ const abi::ShardingsExtension& shardings_extension() {
     abi::ShardingsExtension made{};
     made.struct_size = sizeof(made);
     made.type = abi::kShardingsExtension;
-    made.next = const_cast<abi::LayoutsExtension*>(&layouts_extension());
     made.of_parameters =
         extension_function<&abi::ExecutableShardingsArgs::sharding_sizes, "shardings_sizes",
                            "PJRT_Shardings_PJRT_Executable_ParameterShardings">(
