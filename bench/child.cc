@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -69,7 +70,15 @@ Child::~Child() {
   std::fclose(in_);
   std::fclose(out_);
   int status = 0;
+  if (pid_ != 0) waitpid(pid_, &status, 0);
+}
+
+int Child::end(int signal) {
+  int status = 0;
+  kill(pid_, signal);
   waitpid(pid_, &status, 0);
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::optional<std::string> Child::read_line() {

@@ -26,10 +26,13 @@ class Child {
   std::optional<std::string> read_line();
   // The number that it answers; gives up if it has ended or says something else.
   double ask(std::string_view line);
+  pid_t pid() const { return pid_; }
+  // Sends it the signal and waits for its end; its exit code, 128 and more where a signal ended it.
+  int end(int signal);
 
  private:
   const std::string name_;
-  pid_t pid_ = 0;
+  pid_t pid_ = 0;            // 0: it has ended
   std::FILE* in_ = nullptr;  // what it reads
   std::FILE* out_ = nullptr;
 };

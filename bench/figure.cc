@@ -144,6 +144,7 @@ void Session::measure(const Figure& figure, const std::function<Round()>& round)
 }
 
 void Session::report(const Figure& figure, const std::vector<Round>& rounds) {
+  if (!wants(figure.name)) return;
   const Summary summary = summarize(figure, rounds);
   any_ = true;
   missed_ = missed_ || !summary.met;

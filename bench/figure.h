@@ -78,6 +78,9 @@ class Session {
                const std::function<Measured()>& peer);
   // For figures whose two values come out of one measurement.
   void measure(const Figure& figure, const std::function<Round()>& round);
+  // For figures whose rounds came out of one measurement, or which take too long for several
+  // rounds. Nothing if the figure was not asked for. rounds is not empty.
+  void report(const Figure& figure, const std::vector<Round>& rounds);
   // There is no peer here, or nothing to measure; reason says what would help.
   void skip(std::string_view name, std::string_view reason);
   // More about a figure that has no goal of its own, in words, for a person.
@@ -88,8 +91,6 @@ class Session {
   int exit_code() const;
 
  private:
-  void report(const Figure& figure, const std::vector<Round>& rounds);
-
   const std::vector<std::string> names_;
   const bool json_;
   const int rounds_;

@@ -94,6 +94,17 @@ TEST(SessionTest, OnlyWhatWasAskedForIsMeasured) {
   EXPECT_TRUE(session.wants("b.other_4B"));
 }
 
+TEST(SessionTest, RoundsThatWereMeasuredElsewhereAreReportedIfTheyWereAskedFor) {
+  ::testing::internal::CaptureStdout();
+  Session session({"a.time"}, true, 0);
+  session.report(kTime, {{1, 2}});
+  session.report(kRate, {{1, 2}});  // a miss
+  EXPECT_EQ(session.exit_code(), 0);
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(out.find("\"rounds\":1,"), std::string::npos) << out;
+  EXPECT_EQ(out.find("a.rate"), std::string::npos) << out;
+}
+
 TEST(SessionTest, AMissAndASkipAreReported) {
   ::testing::internal::CaptureStdout();
   Session session({}, false, 9);

@@ -57,9 +57,10 @@ struct HttpListener::Parts {
   struct Connection {
     Parts* parts = nullptr;
     bufferevent* socket = nullptr;
-    event* late = nullptr;  // the request has not arrived in time
-    bool sends = false;     // an answer that is not sent whole
-    bool no_delay = false;  // the end of an answer does not wait for acknowledgements
+    event* late = nullptr;             // the request has not arrived in time
+    bool sends = false;                // an answer that is not sent whole
+    std::function<void()> ended = {};  // of that answer
+    bool no_delay = false;             // the end of an answer does not wait for acknowledgements
   };
 
   event_base* base = nullptr;
@@ -106,6 +107,7 @@ struct HttpListener::Parts {
     event_free(connection->late);
     bufferevent_disable(connection->socket, EV_READ | EV_WRITE);
     bufferevent_decref(connection->socket);
+    if (connection->ended) connection->ended();
     delete connection;
   }
   static void on_look(evutil_socket_t /*none*/, short /*events*/, void* argument) {
@@ -146,6 +148,7 @@ struct HttpListener::Parts {
     Connection* const connection = self->connection_of(request);
     if (connection == nullptr) return;
     connection->sends = false;
+    if (const auto ended = std::exchange(connection->ended, {})) ended();
     if (self->options.tls && is_last(request)) end_tls(connection->socket);
     self->expect_request(*connection);
   }
@@ -211,12 +214,18 @@ Body HttpExchange::take_body() {
   return {.bytes = {bytes, size}, .owner = std::move(body)};
 }
 
-void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer answer) {
+void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer answer,
+                          std::function<void()> ended) {
   if (request_ == nullptr) return;
   evhttp_request* const request = request_;
   auto& parts = *listener_->parts_;
   leave();
-  if (auto* const connection = parts.connection_of(request)) connection->sends = true;
+  if (auto* const connection = parts.connection_of(request)) {
+    connection->sends = true;
+    connection->ended = std::move(ended);
+  } else if (ended) {
+    ended();
+  }
   evkeyvalq* const out = evhttp_request_get_output_headers(request);
   for (const auto& [name, value] : headers) evhttp_add_header(out, name.c_str(), value.c_str());
   const std::unique_ptr<evbuffer, FreeBuffer> body(evbuffer_new());

@@ -58,8 +58,10 @@ class HttpExchange final : public RefCounted {
   TimePoint begun() const { return begun_; }
   bool answered() const { return request_ == nullptr; }
 
-  // Once; nothing after it. The arrays of the answer are sent from where they lie.
-  void answer(int status, const HttpHeaders& headers, InferAnswer answer);
+  // Once; nothing after it. The arrays of the answer are sent from where they lie. ended is called
+  // when the last byte is written, or the connection has gone before that.
+  void answer(int status, const HttpHeaders& headers, InferAnswer answer,
+              std::function<void()> ended = {});
 
  private:
   friend class HttpListener;

@@ -290,17 +290,24 @@ void InferenceServer::send_json(const Ref<HttpExchange>& exchange, std::string j
 void InferenceServer::send(const Ref<HttpExchange>& exchange, int status, const char* type,
                            InferAnswer answer, HttpHeaders headers) {
   headers.emplace_back("Content-Type", type);
-  Access access{.method = exchange->method(),
-                .path = exchange->path(),
-                .request_id = request_id_of(*exchange),
-                .traceparent = exchange->header("traceparent").value_or(""),
-                .status = status,
-                .took = steady_clock().now() - exchange->begun()};
-  headers.emplace_back("X-Request-Id", access.request_id);
-  if (!access.traceparent.empty()) headers.emplace_back("traceparent", access.traceparent);
+  const std::string request_id = request_id_of(*exchange);
+  const std::string traceparent = exchange->header("traceparent").value_or("");
+  headers.emplace_back("X-Request-Id", request_id);
+  if (!traceparent.empty()) headers.emplace_back("traceparent", traceparent);
   if (draining_) headers.emplace_back("Connection", "close");
-  exchange->answer(status, headers, std::move(answer));
-  if (options_.log) options_.log(access);
+  std::function<void()> ended;
+  if (options_.log) {
+    ended = [this, begun = exchange->begun(),
+             access = Access{.method = exchange->method(),
+                             .path = exchange->path(),
+                             .request_id = request_id,
+                             .traceparent = traceparent,
+                             .status = status}]() mutable {
+      access.took = steady_clock().now() - begun;
+      options_.log(access);
+    };
+  }
+  exchange->answer(status, headers, std::move(answer), std::move(ended));
 }
 
 }  // namespace millrace::serve

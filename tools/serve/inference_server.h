@@ -27,7 +27,7 @@ struct Access {
   std::string request_id = {};  // X-Request-Id, as the client sent it; else one is made
   std::string traceparent = {};
   int status = 0;
-  Duration took{};
+  Duration took{};  // from its last byte to that of the answer, or to the end of the connection
 };
 
 struct ServerOptions {

@@ -1,0 +1,89 @@
+// Real sockets and a real loop: what is tested is when bytes have been taken by the system.
+#include "millrace/tools/serve/http_listener.h"
+
+#include <event2/event.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/base/free_by.h"
+#include "millrace/core/loop/event_bridge.h"
+#include "tests/tools/serve/raw_client.h"
+
+namespace millrace::serve {
+namespace {
+
+using testing::Client;
+
+// Answers each path with as many bytes as it says, and keeps the order in which answers have ended.
+class Rig {
+ public:
+  Rig()
+      : bridge_(EventBridge::create(base_.get()).value()),
+        listener_(
+            HttpListener::create(base_.get(), {},
+                                 [this](const Ref<HttpExchange>& exchange) { answer(exchange); })
+                .value()),
+        port_(listener_->port()),
+        thread_([this] { event_base_dispatch(base_.get()); }) {}
+  ~Rig() { stop(); }
+  Rig(const Rig&) = delete;
+  Rig& operator=(const Rig&) = delete;
+
+  int port() const { return port_; }
+  // With the listener, and all connections.
+  void stop() {
+    if (!thread_.joinable()) return;
+    post(bridge_.executor(), [this] {
+      listener_.reset();
+      event_base_loopbreak(base_.get());
+    });
+    thread_.join();
+  }
+  // Read when it has stopped.
+  const std::vector<std::string>& ended() const { return ended_; }
+
+ private:
+  void answer(const Ref<HttpExchange>& exchange) {
+    const std::string path = exchange->path();
+    exchange->answer(200, {}, {.head = std::string(std::stoul(path.substr(1)), 'x')},
+                     [this, path] { ended_.push_back(path); });
+  }
+
+  const std::unique_ptr<event_base, FreeBy<&event_base_free>> base_{event_base_new()};
+  EventBridge bridge_;
+  std::unique_ptr<HttpListener> listener_;
+  const int port_;
+  std::vector<std::string> ended_;
+  std::thread thread_;
+};
+
+// More than the buffers of two sockets hold.
+constexpr const char* kLarge = "/67108864";
+
+TEST(HttpListenerTest, AnAnswerEndsWhenItsLastByteIsWritten) {
+  Rig rig;
+  Client slow(rig.port()), quick(rig.port());
+  slow.send(std::string("GET ") + kLarge + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(quick.get("/1").body, "x");
+  EXPECT_EQ(slow.receive().body.size(), 67108864U);
+  EXPECT_EQ(quick.get("/2").body, "xx");
+  rig.stop();
+  EXPECT_EQ(rig.ended(), (std::vector<std::string>{"/1", kLarge, "/2"}));
+}
+
+TEST(HttpListenerTest, AnAnswerThatIsNotTakenEndsWithItsConnection) {
+  Rig rig;
+  Client never(rig.port()), quick(rig.port());
+  never.send(std::string("GET ") + kLarge + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_FALSE(never.closed());  // its first bytes have come
+  EXPECT_EQ(quick.get("/1").body, "x");
+  rig.stop();
+  EXPECT_EQ(rig.ended(), (std::vector<std::string>{"/1", kLarge}));
+}
+
+}  // namespace
+}  // namespace millrace::serve
