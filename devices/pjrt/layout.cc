@@ -126,6 +126,9 @@ Status call(const Plugin& plugin, abi::Function<A> abi::LayoutsExtension::* func
 Result<std::string> default_layout_text(const Plugin& plugin, abi::Client* client,
                                         const Shape& shape) {
   using abi::LayoutsExtension;
+  // JAX, too, takes a plugin without the extension for one that keeps arrays row-major.
+  if (plugin.extension(abi::kLayoutsExtension) == nullptr)
+    return DeviceLayout::row_major(shape.rank()).to_text();
   abi::ClientDefaultLayoutArgs args{
       {}, client, to_buffer_type(shape.dtype()), shape.dims().data(), shape.dims().size()};
   MILLRACE_TRY_STATUS(
