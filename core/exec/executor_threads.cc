@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/base/cores.h"
 #include "millrace/core/base/start_thread.h"
 #include "millrace/core/exec/pool_executor.h"
 
@@ -26,10 +27,15 @@ struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
 
 class ThreadExecutor final : public PoolExecutor {
  public:
-  ThreadExecutor(int threads, const std::string& name) : PoolExecutor(threads) {
+  ThreadExecutor(int threads, const std::string& name, const std::vector<int>& cores)
+      : PoolExecutor(threads) {
     try {
-      for (int i = 0; i < threads; ++i)
-        workers_.push_back(start_thread(name + "-" + std::to_string(i), [this] { work(); }));
+      for (int i = 0; i < threads; ++i) {
+        workers_.push_back(start_thread(name + "-" + std::to_string(i), [this, cores] {
+          keep_on_cores(cores);
+          work();
+        }));
+      }
     } catch (...) {
       static_cast<void>(close());
       end_threads();
@@ -68,8 +74,9 @@ class ThreadExecutor final : public PoolExecutor {
 
 }  // namespace
 
-std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name) {
-  return std::make_unique<ThreadExecutor>(threads, name);
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name,
+                                                   const std::vector<int>& cores) {
+  return std::make_unique<ThreadExecutor>(threads, name, cores);
 }
 
 }  // namespace millrace

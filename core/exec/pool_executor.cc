@@ -11,8 +11,8 @@ constinit thread_local const PoolExecutor* PoolExecutor::current_ = nullptr;
 
 const PoolExecutor* current_pool() { return PoolExecutor::current_; }
 
-PoolExecutor::PoolExecutor(int threads)
-    : threads_(threads), parallel_(make_parallel_on(*this, threads)) {
+PoolExecutor::PoolExecutor(int threads, const PoolExecutor* beneath)
+    : threads_(threads), beneath_(beneath), parallel_(make_parallel_on(*this, threads)) {
   MILLRACE_CHECK(threads >= 1, "an executor has at least one thread");
 }
 
@@ -47,10 +47,10 @@ Future<void> PoolExecutor::close() {
 }
 
 void PoolExecutor::consume(Work* work) {
-  current_ = this;
+  const PoolExecutor* const outer = std::exchange(current_, this);
   closing() ? work->drop() : work->run();
   leave();  // which may complete close(): its continuations still run on a thread of this
-  current_ = nullptr;
+  current_ = outer;
 }
 
 void PoolExecutor::drop(Work* work) {

@@ -1,5 +1,6 @@
-// PoolExecutor: threads of our own that run work, behind one interface for every backend
-// (executor_threads.cc, executor_tbb.cc). Read next: make_executor.h, which chooses one.
+// PoolExecutor: threads that run work, behind one interface for every backend (executor_threads.cc,
+// executor_tbb.cc; executor_on.cc on the threads of another executor). Read next: make_executor.h,
+// which chooses one.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "millrace/core/async/executor.h"
 #include "millrace/core/async/future.h"
@@ -25,8 +27,12 @@ class PoolExecutor : public Executor {
   // Refuses new work, drops what has not started (EX-2), completes when what has started is done;
   // on the thread that finished last.
   Future<void> close();
-  // The calling thread runs work of this executor.
-  bool on_own_thread() const { return current_ == this; }
+  // The calling thread runs work of this executor, or of one that was made on it.
+  bool on_own_thread() const {
+    const PoolExecutor* running = current_;
+    while (running != nullptr && running != this) running = running->beneath_;
+    return running != nullptr;
+  }
   // Splits a kernel over these threads and the calling one.
   Parallel& parallel() { return *parallel_; }
 
@@ -35,7 +41,8 @@ class PoolExecutor : public Executor {
   static void operator delete(void* memory) { ::operator delete(memory); }
 
  protected:
-  explicit PoolExecutor(int threads);
+  // beneath: whose threads these are; nullptr: its own.
+  explicit PoolExecutor(int threads, const PoolExecutor* beneath = nullptr);
   // Has one of the threads call consume(work), not inside this call.
   virtual void enqueue(Work* work) noexcept = 0;
   // The executor closes: calls drop(work) for what no thread has begun, where the backend can.
@@ -56,6 +63,7 @@ class PoolExecutor : public Executor {
   void leave(std::uint64_t times = 1);
 
   const int threads_;
+  const PoolExecutor* const beneath_;
   const std::unique_ptr<Parallel> parallel_;
   std::atomic<std::uint64_t> state_{0};
   std::atomic<bool> completed_{false};
@@ -69,7 +77,16 @@ const PoolExecutor* current_pool();
 // Plain threads around one queue: understood by every tool, fine for blocking work, and nothing of
 // oneTBB is linked for them. threads >= 1 (CHECKed). The name is that of the threads, as a debugger
 // shows it (15 characters of it). Work starts in any order. Throws std::system_error where the
-// process may not have that many more (start_thread.h).
-std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name);
+// process may not have that many more (start_thread.h). cores: the threads run on these alone
+// (check_cores() of core/base/cores.h); empty: on those of the thread that makes them.
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name,
+                                                   const std::vector<int>& cores = {});
+
+// An executor without threads of its own: its work runs on another executor, at most as far as that
+// one lets it. Its end is its own: close() drops what that one has not begun, and leaves the rest
+// of that one as it is. Work starts in any order. threads: into how many parts parallel() splits.
+// The other one is not inline_executor(), and outlives the close; where it closes first, it drops
+// this one's work, too.
+std::unique_ptr<PoolExecutor> make_executor_on(Executor& other, int threads);
 
 }  // namespace millrace

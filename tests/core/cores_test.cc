@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <string>
 #include <thread>
 
 namespace millrace {
@@ -22,6 +23,20 @@ TEST(CoresTest, AreThoseThatTheThreadIsAllowed) {
     EXPECT_EQ(usable_cores(), 1);
   })
       .join();
+}
+
+TEST(CoresTest, AThreadStaysOnItsOwnAndOthersThatItMayNotUseAreNamed) {
+  std::thread([] {
+    int first = 0;
+    while (!check_cores({first})) ++first;
+    keep_on_cores({first});
+    EXPECT_EQ(usable_cores(), 1);
+    EXPECT_TRUE(check_cores({first}));
+    const Status other = check_cores({first, first + 1});
+    ASSERT_FALSE(other);
+    EXPECT_NE(other.error().message().find("core " + std::to_string(first + 1)), std::string::npos);
+    EXPECT_FALSE(check_cores({-1}));
+  }).join();
 }
 
 }  // namespace

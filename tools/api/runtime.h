@@ -36,11 +36,12 @@ namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
 }
 
-// The one owner of the threads, and unlike any other destructor of the house its own waits: it
-// closes, if close() was not called, and joins the threads. So it is never destroyed, nor waited
-// for, on one of its own threads (CHECKed). Devices, actors, loaders and groups that are held
-// longer refuse calls with kUnavailable or kAborted, and so do its executors and timers what is to
-// run there (EX-3): what comes later than the runtime may. Buffers, executables and host arrays may
+// The one owner of the threads, unless it shares them (RuntimeOptions::shared_threads), and unlike
+// any other destructor of the house its own waits: it closes, if close() was not called, and joins
+// the threads. So it is never destroyed, nor waited for, on one of its own threads (CHECKed).
+// Devices, actors, loaders and groups that are held longer refuse calls with kUnavailable or
+// kAborted, and so do its executors and timers what is to run there (EX-3), but for a loop that it
+// shares: what comes later than the runtime may. Buffers, executables and host arrays may
 // be held longer: arrays stay readable, other calls fail, and the memory of a plugin's devices, its
 // client too, is freed with the last of them; one thread, which does that, ends with the next
 // runtime that goes. In the child of a fork its calls and those of its devices give
@@ -48,9 +49,8 @@ class TraceFile;  // tools/trace/trace_file.h
 // made.
 class Runtime {
  public:
-  // Blocks, with a plugin perhaps for seconds: it is loaded, and its devices are opened. There is
-  // no future of a Runtime: where a thread must not wait, as a loop's, call this on another one,
-  // which posts to the loop (an executor of core/exec/make_executor.h, std::thread).
+  // Blocks, with a plugin perhaps for seconds: it is loaded, and its devices are opened. A thread
+  // that must not wait, as a loop's, calls create_on().
   // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
   // error of the options (RuntimeOptions::from_env, and of their check()) is passed on.
   // kResourceExhausted: no descriptors, threads or memory for it. kFailedPrecondition: this is the
@@ -58,6 +58,15 @@ class Runtime {
   // may never end: kCancelled and kDeadlineExceeded by call, with the plugin and the function that
   // has not returned (devices::OpeningGivenUp). Then a thread is left in there (left_behind()).
   static Result<Runtime> create(Result<RuntimeOptions> options, const CallOptions& call = {});
+  // create() on an executor that the program gives (make_thread_executor), whose work may block:
+  // the future completes there, with kAborted if the executor closes first. It looks at stop and
+  // deadline once the executor has begun it. kInvalidArgument for an executor of
+  // RuntimeOptions::shared_threads. A thread that runs a loop (a bridge's, an EventLoop's) may
+  // destroy such a Runtime, also by dropping the future that holds it, and does not wait: the
+  // executor runs the end. So the executor outlives the Runtime. Where it has closed by then, the
+  // thread waits.
+  static Future<Runtime> create_on(Executor& executor, Result<RuntimeOptions> options,
+                                   CallOptions call = {});
   // A thread of a runtime is left in a plugin of this process, because opening or close() waited
   // for it long enough. Such a process ends by _exit: exit() runs the plugin's static destructors
   // under that thread, and waits for ever where it is loading a library.
@@ -93,6 +102,8 @@ class Runtime {
   // Time and threads, for code that is handed them (loaders, groups, tasks).
   const Environment& environment() const;
   Executor& compute() const;  // actors, continuations, decoding: nothing may block it
+  // Its own, or that of RuntimeOptions::shared_threads, whose timers are everyone's: those that
+  // end with this runtime are environment().timers.
   EventLoop& loop() const;
   // What this process has joined (RuntimeOptions::job): its store, and the failure of another rank.
   // nullptr: none. It is there until close().
@@ -128,7 +139,7 @@ class Runtime {
   const RuntimeOptions& options() const;
 
   // Refuses new work, finishes what the devices have begun, and ends everything in the reverse
-  // order of its making. What waits on the timers of loop() (sleeps, deadlines) ends with kAborted:
+  // order of its making. What waits on environment().timers (sleeps, deadlines) ends with kAborted:
   // every 50 ms until the actors have stopped, also where an on_stop waits, and once more after
   // them, while compute() runs what continues there; then compute() finishes what
   // it has begun and drops the rest: tasks and continuations end with kAborted, and those that wait

@@ -123,7 +123,8 @@ Task<void> Runtime::Core::close_threads() {
   for (const Future<void>& end : ends) {
     co_await until(end, last);
   }
-  if (loop) loop->loop().timers().drop_pending();  // each sleep completes on its own executor
+  // Each sleep completes on its own executor.
+  if (environment.timers != nullptr) environment.timers->drop_pending();
   // What the ends above have set in motion runs before its executor drops the rest.
   if (compute) {
     const Future<void> settled = make_ready().then(*compute, [](const Status&) {});
@@ -208,6 +209,7 @@ Task<void> Runtime::Core::close_all() {
   Task<void> threads_end = close_threads();
   note(co_await std::move(threads_end));
   if (loop) note(co_await loop->close());
+  if (loop_timers) note(co_await loop_timers->close());
   if (job) note(co_await job->close());
   closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);

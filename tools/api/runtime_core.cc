@@ -6,9 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <new>
+#include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,37 +18,17 @@
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
 #include "millrace/tools/api/installed_plugins.h"
+#include "millrace/tools/api/starting.h"
 
 namespace millrace {
 namespace {
-
-// The fork generation of the first runtime of this process or of the one that it was forked from.
-constexpr std::int64_t kNever = -1;
-std::atomic<std::int64_t> first_made_in{kNever};
-
-Error forked_error(const std::string& what) {
-  return Error(ErrorCode::kFailedPrecondition,
-               what +
-                   ": this process was forked from one that had made a runtime, and has none of "
-                   "its threads; fork before the first runtime is made, or exec");
-}
 
 // A program of the CPU device that takes less runs on the thread that launches it: a wake-up would
 // cost more.
 constexpr Duration kInlineTime = std::chrono::microseconds(20);
 
-constexpr std::string_view kNotMade = "the runtime could not be made";
-
 std::unexpected<Error> empty_error(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what + " was given an empty Executable");
-}
-
-Error refused_error(const std::string& why) {
-  return Error(ErrorCode::kResourceExhausted,
-               std::string(kNotMade) + ": " + why +
-                   "; allow more (ulimit -u for threads, or pids.max of the container, ulimit -v "
-                   "for their stacks), or ask for less (RuntimeOptions::threads and "
-                   "blocking_threads, MILLRACE_THREADS)");
 }
 
 // The future of close(), which knows the runtime's threads: none of them may wait for it.
@@ -80,8 +59,27 @@ class ClosedCell final : public Cell<void> {
 
 }  // namespace
 
+EventLoop* Runtime::Core::loop_used() const {
+  if (options.shared_threads) return &options.shared_threads->loop();
+  return loop ? &loop->loop() : nullptr;
+}
+
+bool Runtime::Core::on_own_thread() const {
+  // The loop's thread completes close() when its loop runs no more.
+  const bool on_loop = loop && loop->on_own_thread();
+  const bool shared = options.shared_threads && options.shared_threads->on_own_thread();
+  return on_loop || shared || ClosedCell::on_thread_of(executors(), nullptr);
+}
+
 std::vector<const PoolExecutor*> Runtime::Core::executors() const {
   std::vector<const PoolExecutor*> all;
+  if (const RuntimeThreads* const shared = options.shared_threads.get(); shared != nullptr) {
+    for (const Executor* executor :
+         {&shared->blocking(), &shared->compute(), &shared->programs()}) {
+      const auto* const pool = dynamic_cast<const PoolExecutor*>(executor);
+      if (pool != nullptr) all.push_back(pool);
+    }
+  }
   for (const auto* pool : {&blocking, &compute, &frees, &opener}) {
     if (*pool) all.push_back(pool->get());
   }
@@ -94,10 +92,12 @@ std::vector<const PoolExecutor*> Runtime::Core::executors() const {
 // The threads that run programs are shared out over the devices that compute on the host, at least
 // one each: a device without a thread would stand still.
 devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
-  const int all = compute_threads(options);
+  RuntimeThreads* const shared = options.shared_threads.get();
+  const int all = shared != nullptr ? shared->threads() : compute_threads(options);
   const int mine = std::max(1, all / n + (i < all % n ? 1 : 0));
-  device_pools.push_back(
-      make_executor(default_compute_backend(), mine, "millrace-dev" + std::to_string(i)));
+  device_pools.push_back(shared != nullptr ? make_executor_on(shared->programs(), mine)
+                                           : make_executor(default_compute_backend(), mine,
+                                                           "millrace-dev" + std::to_string(i)));
   return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
 }
 
@@ -166,21 +166,34 @@ Status Runtime::Core::join_job(const CallOptions& call) {
   return {};
 }
 
-Status Runtime::Core::make(const CallOptions& call) {
-  const int threads = compute_threads(options);
-  if (options.trace || !options.trace_file.empty())
-    trace = std::make_unique<TraceRecorder>(steady_clock());
-  MILLRACE_TRY_STATUS(join_job(call));
-  MILLRACE_TRY(std::unique_ptr<EventLoop> made_loop, create_uv_event_loop());
-  loop = std::make_unique<EventLoopThread>(std::move(made_loop), "millrace-loop");
-  blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
-                           "millrace-io");
-  compute = make_executor(default_compute_backend(), threads, "millrace-work");
+Status Runtime::Core::make_threads() {
+  TimerQueue* timers = nullptr;
+  if (RuntimeThreads* const shared = options.shared_threads.get(); shared != nullptr) {
+    loop_timers = std::make_unique<LoopTimers>(shared->loop());
+    timers = &loop_timers->timers();
+    blocking = make_executor_on(shared->blocking(), 1);
+    compute = make_executor_on(shared->compute(), shared->threads());
+  } else {
+    MILLRACE_TRY(std::unique_ptr<EventLoop> made_loop, create_uv_event_loop());
+    loop = std::make_unique<EventLoopThread>(std::move(made_loop), "millrace-loop");
+    timers = &loop->loop().timers();
+    blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
+                             "millrace-io");
+    compute = make_executor(default_compute_backend(), compute_threads(options), "millrace-work");
+  }
   environment = {.clock = &steady_clock(),
-                 .timers = &loop->loop().timers(),
+                 .timers = timers,
                  .compute = compute.get(),
                  .blocking = blocking.get(),
                  .parallel = &compute->parallel()};
+  return {};
+}
+
+Status Runtime::Core::make(const CallOptions& call) {
+  if (options.trace || !options.trace_file.empty())
+    trace = std::make_unique<TraceRecorder>(steady_clock());
+  MILLRACE_TRY_STATUS(join_job(call));
+  MILLRACE_TRY_STATUS(make_threads());
   actors = std::make_unique<actors::ActorSystem>(environment);
   actors::HandlerWatchOptions watching;
   watching.overdue = &metrics.counter("millrace_overdue_handlers_total");
@@ -266,9 +279,12 @@ Runtime::~Runtime() {
     static_cast<void>(core_.release());  // what it would join and close is the parent's
     return;
   }
-  // The loop's thread completes close() when its loop runs no more.
-  const bool on_loop = core_->loop && core_->loop->on_own_thread();
-  if (on_loop || ClosedCell::on_thread_of(core_->executors(), nullptr)) {
+  if (core_->ends_on != nullptr && (on_bridged_thread() || running_loop() != nullptr)) {
+    Executor& there = *std::exchange(core_->ends_on, nullptr);
+    post(there, [ending = Runtime(std::move(core_))] {});
+    return;
+  }
+  if (core_->on_own_thread()) {
     check_failed("~Runtime()",
                  "a Runtime was destroyed on one of its own threads, whose end it would wait for: "
                  "destroy it on a thread of yours (post to your loop, or hand it to your main "
@@ -286,19 +302,13 @@ Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOption
   MILLRACE_TRY_STATUS(options->check());
   MILLRACE_TRY_STATUS(check_in_time(call, steady_clock(), "Runtime::create"));
   // Before anything else is used: oneTBB believes that the workers of the parent are there.
-  const std::int64_t here = detail::fork_generation();
-  std::int64_t first = kNever;
-  if (!first_made_in.compare_exchange_strong(first, here) && first != here)
-    return std::unexpected(forked_error("Runtime::create"));
+  MILLRACE_TRY_STATUS(check_first_generation("Runtime::create"));
   Runtime runtime(std::make_unique<Core>(*std::move(options)));
   const auto make = [&]() -> Status {
     try {
       return runtime.core_->make(call);
-    } catch (const std::runtime_error& error) {  // a thread that did not start, ours or oneTBB's
-      return std::unexpected(refused_error(error.what()));
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(
-          detail::exception_to_error(std::current_exception()).with_context(kNotMade));
+    } catch (const std::exception&) {
+      return std::unexpected(not_made_error("the runtime could not be made"));
     }
   };
   if (const Status made = make(); !made) {
@@ -307,6 +317,24 @@ Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOption
     return std::unexpected(made.error());
   }
   return runtime;
+}
+
+Future<Runtime> Runtime::create_on(Executor& executor, Result<RuntimeOptions> options,
+                                   CallOptions call) {
+  return make_ready().then(
+      executor,
+      [&executor, options = std::move(options),
+       call = std::move(call)](const Status&) -> Result<Runtime> {
+        if (options && options->shared_threads && options->shared_threads->on_own_thread()) {
+          return fail(
+              ErrorCode::kInvalidArgument,
+              "Runtime::create_on was given an executor of its RuntimeOptions::shared_threads, "
+              "which cannot run the runtime's end: give it one of your own");
+        }
+        MILLRACE_TRY(Runtime made, create(options, call));
+        made.core().ends_on = &executor;
+        return made;
+      });
 }
 
 Runtime::Core& Runtime::core() const {
@@ -327,7 +355,7 @@ devices::Client& Runtime::client() const { return *core().client; }
 const std::string& Runtime::device_kind() const { return core().device_kind; }
 const Environment& Runtime::environment() const { return core().environment; }
 Executor& Runtime::compute() const { return *core().compute; }
-EventLoop& Runtime::loop() const { return core().loop->loop(); }
+EventLoop& Runtime::loop() const { return *core().loop_used(); }
 net::Mesh* Runtime::mesh() const { return core().job ? &core().job->mesh() : nullptr; }
 net::Job* Runtime::job() const { return core().job ? &core().job->job() : nullptr; }
 actors::ActorSystem& Runtime::actors() const { return *core().actors; }
@@ -432,7 +460,7 @@ Future<void> Runtime::close() const {
   {
     MutexLock lock(all.mutex);
     if (all.closed.valid()) return all.closed;
-    closed = make_ref<ClosedCell>(all.executors(), all.loop ? &all.loop->loop() : nullptr);
+    closed = make_ref<ClosedCell>(all.executors(), all.loop_used());
     all.closed = Future<void>(Ref<Cell<void>>(closed));
   }
   // Inline: the executors that could run it are among what it closes.

@@ -20,6 +20,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/core/loop/loop_timers.h"
 #include "millrace/core/net/job_thread.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/trace/trace_file.h"
@@ -30,7 +31,10 @@ namespace millrace {
 struct Runtime::Core {
   explicit Core(RuntimeOptions given);
 
-  // All of its executors; there are more while it is made and when it ends.
+  bool on_own_thread() const;
+  EventLoop* loop_used() const;
+  // All of its executors, and those that it shares; there are more while it is made and when it
+  // ends.
   std::vector<const PoolExecutor*> executors() const;
   // In the child of a fork that came after this was made: its locks may be held, and its threads
   // are not there.
@@ -38,6 +42,7 @@ struct Runtime::Core {
   // May throw what libraries do: of threads that do not start, or for lack of memory.
   Status make(const CallOptions& call);
   Status join_job(const CallOptions& call);
+  Status make_threads();
   Status make_client(const CallOptions& call);
   Status ask_memory(const CallOptions& call);
   devices::DeviceThreads make_device_threads(int i, int n);
@@ -83,9 +88,10 @@ struct Runtime::Core {
   Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
   Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
   std::unique_ptr<TraceRecorder> trace;
-  std::unique_ptr<net::JobThread> job;  // it has joined
-  std::unique_ptr<EventLoopThread> loop;
-  std::unique_ptr<PoolExecutor> blocking;
+  std::unique_ptr<net::JobThread> job;      // it has joined
+  std::unique_ptr<EventLoopThread> loop;    // of its own, or
+  std::unique_ptr<LoopTimers> loop_timers;  // on the loop of RuntimeOptions::shared_threads
+  std::unique_ptr<PoolExecutor> blocking;   // on threads of its own, or on those
   std::unique_ptr<PoolExecutor> compute;
   // A pool of each device: the threads that compute on the host, or the one that makes the calls
   // that may block.
@@ -124,6 +130,8 @@ struct Runtime::Core {
   std::optional<Error> given_up;  // why; then threads and objects are left behind
   std::stop_source stop_waiting;  // for calls on blocking threads, once given_up is there
   bool held = false;  // the program holds buffers or executables: the client stays for them
+
+  Executor* ends_on = nullptr;  // of create_on(): for an end where a loop's thread must not wait
 
   Mutex mutex;
   Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called

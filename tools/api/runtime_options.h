@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "millrace/devices/device.h"
 #include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/devices/registry.h"
+#include "millrace/tools/api/runtime_threads.h"
 
 namespace millrace {
 
@@ -35,7 +37,10 @@ struct RuntimeOptions {
   // as many more run actors, continuations and the decoding of the loader. 0: one per core; at
   // most most_threads().
   int threads = 0;
-  int blocking_threads = 4;           // for files, compilation and plugin calls
+  int blocking_threads = 4;  // for files, compilation and plugin calls
+  // Threads and a loop that it shares with other runtimes, in the place of those of its own, whose
+  // two numbers above are not read then (tools/api/runtime_threads.h). nullptr: it makes its own.
+  std::shared_ptr<RuntimeThreads> shared_threads = {};
   devices::DeviceLimits limits = {};  // of each device
   // How long close() waits for what a plugin has begun; then it is given up, and close() reports
   // which calls have not ended. A function of the plugin that has not even returned is waited for a
