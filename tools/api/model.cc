@@ -148,31 +148,45 @@ Result<Read> read_model(const ModelSource& source) {
 }
 
 Result<BatchModel::Parts> batch_parts(const Read& read, const std::string& name,
-                                      const std::vector<Future<Executable>>& compiled) {
+                                      const std::vector<Executable>& compiled) {
   BatchModel::Parts parts{.name = name.empty() ? read.manifest.name : name};
   const ProgramSpec& first = read.programs.front();
   MILLRACE_TRY(parts.inputs, row_tensors(first, first.inputs));
   MILLRACE_TRY(parts.outputs, row_tensors(first, first.outputs));
   for (std::size_t i = 0; i < read.programs.size(); ++i) {
-    parts.programs.push_back({.executable = compiled[i].result().value(),
+    parts.programs.push_back({.executable = compiled[i],
                               .rows = *read.programs[i].rows,
                               .length = read.programs[i].length});
   }
   return parts;
 }
 
-Task<Model> load_model(const Runtime& runtime, ModelSource source, CallOptions call) {
+// That of the same code in the version before; empty: there is none.
+Executable known(const Model::Parts* before, const devices::Program& code) {
+  if (before == nullptr) return {};
+  const auto same = std::ranges::find(before->codes, code.code(), &devices::Program::code);
+  if (same == before->codes.end()) return {};
+  return before->executables[static_cast<std::size_t>(same - before->codes.begin())];
+}
+
+Task<Model> load_model(const Runtime& runtime, ModelSource source, CallOptions call,
+                       std::shared_ptr<const Model::Parts> before) {
   MILLRACE_AWAIT(const Read read, train::on_blocking(runtime.environment(),
                                                      [source] { return read_model(source); }));
+  auto made = std::make_shared<Model::Parts>();
   std::vector<Future<Executable>> compiled;
-  for (const devices::Program& code : read.codes)
-    compiled.push_back(runtime.compile(code, {}, call));
+  for (const devices::Program& code : read.codes) {
+    const Executable there = known(before.get(), code);
+    made->cold.push_back(!there);
+    compiled.push_back(there ? make_ready(there) : runtime.compile(code, {}, call));
+  }
   const Status all = co_await when_all(compiled);
   if (!all) co_return all.error();
-  Result<BatchModel::Parts> parts = batch_parts(read, source.name, compiled);
+  for (const Future<Executable>& one : compiled) made->executables.push_back(one.result().value());
+  made->codes = read.codes;
+  Result<BatchModel::Parts> parts = batch_parts(read, source.name, made->executables);
   if (!parts) co_return parts.error().with_context(read.manifest.path);
 
-  auto made = std::make_shared<Model::Parts>();
   made->devices.assign(runtime.devices().begin(), runtime.devices().end());
   made->executor = &runtime.compute();
   if (read.weights) {
@@ -220,12 +234,20 @@ Task<void> run_once(std::shared_ptr<const Model::Parts> model, std::size_t devic
   }
 }
 
+bool is_cold(const Model::Parts& model, std::size_t bucket, std::int64_t size) {
+  const auto& body = model.batches->program(bucket, size).executable.body();
+  const auto same = std::ranges::find(model.executables, body, &Executable::body);
+  return model.cold[static_cast<std::size_t>(same - model.executables.begin())];
+}
+
 Task<void> run_all_once(std::shared_ptr<const Model::Parts> model, CallOptions call) {
   const auto sizes = model->batches->sizes();
   for (std::size_t device = 0; device < model->devices.size(); ++device) {
     for (std::size_t bucket = 0; bucket < sizes.size(); ++bucket) {
-      for (const std::int64_t size : sizes[bucket])
-        MILLRACE_AWAIT_STATUS(run_once(model, device, bucket, size, call));
+      for (const std::int64_t size : sizes[bucket]) {
+        if (is_cold(*model, bucket, size))
+          MILLRACE_AWAIT_STATUS(run_once(model, device, bucket, size, call));
+      }
     }
   }
 }
@@ -260,8 +282,12 @@ Result<std::string> Model::fingerprint(const ModelSource& source) {
 }
 
 Future<Model> Model::load(const Runtime& runtime, ModelSource source, const CallOptions& call) {
-  const CallOptions limits = call;
-  return spawn(runtime.compute(), load_model(runtime, std::move(source), limits), limits.stop);
+  return spawn(runtime.compute(), load_model(runtime, std::move(source), call, nullptr), call.stop);
+}
+
+Future<Model> Model::reload(const Runtime& runtime, ModelSource source,
+                            const CallOptions& call) const {
+  return spawn(runtime.compute(), load_model(runtime, std::move(source), call, parts_), call.stop);
 }
 
 Future<void> Model::warm_up(const CallOptions& call) const {

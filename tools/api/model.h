@@ -45,6 +45,11 @@ class Model {
   static Future<Model> load(const Runtime& runtime, ModelSource source,
                             const CallOptions& call = {});
 
+  // Loads a new version: the programs that have not changed since this one was loaded are those of
+  // this one. The errors of load().
+  Future<Model> reload(const Runtime& runtime, ModelSource source,
+                       const CallOptions& call = {}) const;
+
   // Names, sizes and times of what load() would read: another text where that has changed.
   // Blocking.
   static Result<std::string> fingerprint(const ModelSource& source);
@@ -54,7 +59,7 @@ class Model {
   const std::shared_ptr<const transfer::BatchModel>& batches() const { return parts_->batches; }
   const std::string& weights_path() const { return parts_->weights_path; }  // empty: none
   std::uint64_t weights_bytes() const { return parts_->weights_bytes; }     // on each device
-  // Runs every program once on every device, on zeros.
+  // Runs every program once on every device, on zeros, but for those of the version before.
   Future<void> warm_up(const CallOptions& call = {}) const;
 
   struct Parts {
@@ -64,6 +69,9 @@ class Model {
     std::string weights_path = {};
     std::uint64_t weights_bytes = 0;
     Executor* executor = nullptr;  // of the warm-up
+    std::vector<devices::Program> codes = {};
+    std::vector<devices::Executable> executables = {};  // of the codes
+    std::vector<bool> cold = {};                        // those that no version before has run
   };
   explicit Model(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 

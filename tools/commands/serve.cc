@@ -105,6 +105,7 @@ class Serving {
   struct Loaded {
     ModelSource source;
     std::string fingerprint;
+    std::optional<Model> model = {};  // the version that is served
   };
 
   Status start(const serve::HttpOptions& http, std::string token);
@@ -189,7 +190,9 @@ Status Serving::start(const serve::HttpOptions& http, std::string token) {
 
 // Loaded, and warm.
 Task<Model> Serving::load_one(Loaded& loaded) {
-  Future<Model> loading = Model::load(runtime_, loaded.source, limits_.call());
+  Future<Model> loading = loaded.model
+                              ? loaded.model->reload(runtime_, loaded.source, limits_.call())
+                              : Model::load(runtime_, loaded.source, limits_.call());
   const Result<Model> model = co_await std::move(loading);
   if (!model) co_return model.error().with_context("model '" + loaded.source.name + "'");
   const Status warm = co_await model->warm_up(limits_.call());
@@ -211,6 +214,7 @@ Task<void> Serving::load(std::vector<ModelSource> sources) {
                                             .most_bytes = flags_.queue_mib << 20};
     const Status added = batcher_->add(model->batches(), queue);
     if (!added) co_await end_with(added.error());
+    loaded.model = *model;
   }
 }
 
@@ -222,6 +226,7 @@ Task<void> Serving::reload(Loaded& loaded) {
   Future<void> replacing = batcher_->replace(model->batches());
   const Status replaced = co_await std::move(replacing);
   if (!replaced) co_await end_with(replaced.error());
+  loaded.model = *model;
 }
 
 Task<void> Serving::reload_changed() {
@@ -376,7 +381,8 @@ void add_serve_options(CLI::App& command, ServeFlags& flags) {
       .add_option("--checkpoint", flags.checkpoints,
                   "the weights of a model: a checkpoint, a folder of them (the newest), or a "
                   "safetensors file; may be repeated")
-      ->type_name("NAME=DIR");
+      ->type_name("NAME=DIR")
+      ->allow_extra_args(false);
   command.add_option("--listen", flags.listen, "where requests come in; port 0: any")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -105,6 +106,34 @@ TEST_F(ServedModelTest, WeightsThatAreGivenGoOverThoseOfTheFolderAndMayHaveTheNa
       wait_blocking(runtime_->device(1).fetch(model->batches()->constants(1).front().buffer));
   ASSERT_TRUE(array);
   EXPECT_EQ(array->as<float>()[1], 7);
+}
+
+TEST_F(ServedModelTest, ANewVersionTakesOverTheProgramsThatAreAsTheyWere) {
+  ASSERT_TRUE(runtime_);
+  write_model(folder_);
+  write_weights(folder_.file("weights.safetensors"), "scale", {2, 3});
+  const Result<Model> first = load({.folder = folder_.path()});
+  ASSERT_TRUE(first) << first.error().to_string();
+  write_weights(folder_.file("weights.safetensors"), "scale", {5, 7});
+  const Result<Model> second = wait_blocking(first->reload(*runtime_, {.folder = folder_.path()}));
+  ASSERT_TRUE(second) << second.error().to_string();
+  const auto program = [](const Model& model, std::int64_t rows) {
+    return model.batches()->program(0, rows).executable.body();
+  };
+  const std::vector<std::int64_t> sizes = first->batches()->sizes().front();
+  for (const std::int64_t size : sizes) EXPECT_EQ(program(*first, size), program(*second, size));
+  EXPECT_TRUE(wait_blocking(second->warm_up()));
+  const auto array =
+      wait_blocking(runtime_->device(0).fetch(second->batches()->constants(0).front().buffer));
+  ASSERT_TRUE(array);
+  EXPECT_EQ(array->as<float>()[1], 7);
+  const std::string path = first->manifest().programs.front().path;
+  std::ofstream(path, std::ios::app) << "\n";
+  const Result<Model> third = wait_blocking(second->reload(*runtime_, {.folder = folder_.path()}));
+  ASSERT_TRUE(third) << third.error().to_string();
+  int same = 0;
+  for (const std::int64_t size : sizes) same += program(*second, size) == program(*third, size);
+  EXPECT_EQ(same, static_cast<int>(sizes.size()) - 1) << path;
 }
 
 TEST_F(ServedModelTest, WhatDoesNotFitIsRefusedWithTheFileAndWhatWouldHelp) {
