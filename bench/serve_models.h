@@ -2,8 +2,7 @@
 //   demo     the demo's network, exported for 1, 4, 16 and 64 rows, with the weights of its golden
 //            training
 //   dense    two dense layers, 784 x 512 x 10, for the same images and sizes: one row alone waits
-//   for
-//            the weights to be read
+//            for the weights to be read
 //   nothing  takes and gives the same arrays, and computes nothing
 //   large    16 matrix products of 1024 x 1024 for each row, exported for 1, 4 and 16 rows
 #pragma once

@@ -4,9 +4,8 @@
 //                            end of its answer, as the server's access log has it; the limit: 1 ms
 //   serve.overload_accepted  p99 of those that are accepted; the peer: p99 at its capacity, where
 //                            as many wait and none is refused
-//   serve.overload_memory    of the server at the end of the overload; the peer: after a tenth of
-//   it serve.overload_drain     requests that it had been sent and lost, over all of its ends by
-//   SIGTERM
+//   serve.overload_memory    of the server at the end of the overload; the peer: at its tenth part
+//   serve.overload_drain     requests sent and lost, over all of its ends by SIGTERM
 // MILLRACE_LONG=1: the memory of ten minutes, not of 20 seconds, and 100 ends, not 5.
 #include <atomic>
 #include <chrono>

@@ -15,6 +15,17 @@ std::uint64_t group_channel(std::string_view group, std::uint64_t number, int to
   return print.value();
 }
 
+net::Frame group_frame(std::string_view group, std::uint64_t number, int from, int to,
+                       GroupSays says, std::uint64_t sequence) {
+  net::Frame frame;
+  frame.header.kind = kGroupFrame;
+  frame.header.flags = static_cast<std::uint8_t>(says);
+  frame.header.channel = group_channel(group, number, to);
+  frame.header.sequence = sequence;
+  frame.header.words = {0, static_cast<std::uint64_t>(from), 0, 0};
+  return frame;
+}
+
 net::Bytes encode_end(const Error& error) {
   net::WireWriter writer;
   encode_error(writer, error);

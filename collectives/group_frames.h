@@ -1,15 +1,16 @@
 // What the processes of a group say to each other, as frames of a mesh. Pure codecs; what is read
 // comes from another process and is checked. Read next: group_wire.h.
 //
-//   frame     sequence     words                                        payload
-//   kData     of the call  fingerprint of the call, from, consumed      bytes of a schedule's
-//   message kCredit                -, from, consumed kClosed                -, from, consumed kEnd
-//   of the call  -, from                                      the error that it ended with kCall of
-//   the call  fingerprint of the call, from                the call in words kProbe    of the call
-//   fingerprint of the call, from kPlace    of the call  calls that the sender has run, from who
-//   has not called it, or not written kFailed                -, from a rank, and why it has failed
-//   kMeeting  offset       bytes of the message, from, from and to rank a piece of a rendezvous
-//   message
+//   frame     sequence  words                            payload
+//   kData     of call   its fingerprint, from, consumed  bytes of a message of a schedule
+//   kCredit             -, from, consumed
+//   kClosed   next one  -, from, consumed
+//   kEnd      of call   -, from                          the error that it ended with
+//   kCall     of call   its fingerprint, from            the call in words
+//   kProbe    of call   its fingerprint, from
+//   kPlace    of call   calls run there, from            who has not called it, or not written
+//   kFailed             -, from                          a rank, and why it has failed
+//   kMeeting  offset    bytes, from, rank, to rank       a piece of a rendezvous message
 //
 // from is the member that sends; consumed: the kData frames that it has taken from the receiver.
 #pragma once
@@ -44,6 +45,9 @@ inline constexpr std::uint8_t kGroupSayings = 9;
 
 // Where frames of a member to another of this group go.
 std::uint64_t group_channel(std::string_view group, std::uint64_t number, int to);
+// Such a frame; words[0] and those after `from` are 0.
+net::Frame group_frame(std::string_view group, std::uint64_t number, int from, int to,
+                       GroupSays says, std::uint64_t sequence);
 
 // Which ranks of a process hold up a call.
 struct GroupPlace {

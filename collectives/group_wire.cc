@@ -307,12 +307,8 @@ void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::
   Peer& peer = peers_[static_cast<std::size_t>(to)];
   if (peer.left || mesh_->epoch() != epoch_) return;
   peer.met = true;
-  net::Frame frame;
-  frame.header.kind = kGroupFrame;
-  frame.header.flags = static_cast<std::uint8_t>(says);
-  frame.header.channel = group_channel(name_.name, number_, to);
-  frame.header.sequence = sequence;
-  frame.header.words = {word, static_cast<std::uint64_t>(self_), 0, 0};
+  net::Frame frame = group_frame(name_.name, number_, self_, to, says, sequence);
+  frame.header.words[0] = word;
   if (says <= GroupSays::kClosed) {
     frame.header.words[2] = peer.taken;
     peer.reported = peer.taken;

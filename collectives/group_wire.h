@@ -207,10 +207,12 @@ class GroupWire final : public RefCounted {
   void send_line(int to);
   void flush_line(int to);
   void put_in_line(Rank from, Rank to, const net::WireBytes& bytes);
+
+  // group_end.cc
   void end_here();
+  void end_open();
   void hear_closed(int from, std::uint64_t next);
   Error left_error(std::uint64_t sequence, int member) const;
-  void end_open();
 
   const Ref<net::Mesh> mesh_;
   const GroupName name_;

@@ -1,12 +1,14 @@
 // failure_rank: a rank of the jobs whose failures tools/failures looks at. It makes a runtime by
 // its environment and then does its words in turn:
 //   meet[:SECONDS]              the group of all, with a deadline
-//   reduce:N[:BYTES[:SECONDS]]  N all_reduces one after the other, 0: until one fails; a deadline
-//   each split:C,C,...               a part of the group: the color of each rank part:N N
-//   all_reduces in that part mix:N:SEED                  N calls of each of two groups, in an order
-//   of this rank's own busy:SECONDS                computes on all threads of the runtime, and on
-//   its own sleep:SECONDS memory                      the most that it has held, in KiB die by
-//   SIGKILL
+//   reduce:N[:BYTES[:SECONDS]]  N all_reduces, each with a deadline; 0: until one fails
+//   split:C,C,...               a part of the group: the color of each rank
+//   part:N                      N all_reduces in that part
+//   mix:N:SEED                  N calls of each of two groups, in an order of this rank's own
+//   busy:SECONDS                computes on all threads of the runtime, and on its own
+//   sleep:SECONDS
+//   memory                      the most that it has held, in KiB
+//   die                         by SIGKILL
 // It writes a line of JSON when it has begun a loop (`begun`) and after each word: how it went, and
 // when. A word that fails does not end it; its exit code is 1 then.
 #include <poll.h>
