@@ -34,7 +34,7 @@ void judge_shard(int shard, const ProgramJudge& judge) {
   const char* const all = std::getenv("MILLRACE_LONG");
   const char* const begin = std::getenv("MILLRACE_SEED");
   const bool has_all = all != nullptr && std::string(all) == "1";
-  const int count = has_all ? 250 : kSanitized ? judge.programs / 4 : judge.programs;
+  const int count = has_all ? 250 : kSanitized ? judge.programs / 8 : judge.programs;
   const std::uint64_t first = (begin != nullptr ? std::strtoull(begin, nullptr, 10) : 1) +
                               static_cast<std::uint64_t>(shard * count);
   const std::uint64_t end = first + static_cast<std::uint64_t>(count);
