@@ -60,9 +60,8 @@ int device_threads() {
 }
 
 Words serve_command(const Words& words, int port) {
-  return Words{program_folder() + "/millrace",      "serve",  "--listen",
-               "127.0.0.1:" + std::to_string(port), "--json", "--threads",
-               std::to_string(device_threads())} +
+  return Words{program_folder() + "/millrace", "serve", "--listen",
+               "127.0.0.1:" + std::to_string(port), "--json"} +
          words;
 }
 

@@ -187,7 +187,8 @@ Task<Model> load_model(const Runtime& runtime, ModelSource source, CallOptions c
   Result<BatchModel::Parts> parts = batch_parts(read, source.name, made->executables);
   if (!parts) co_return parts.error().with_context(read.manifest.path);
 
-  made->devices.assign(runtime.devices().begin(), runtime.devices().end());
+  const std::span<const devices::Device> mine = runtime.devices(runtime.device_kind());
+  made->devices.assign(mine.begin(), mine.end());
   made->executor = &runtime.compute();
   if (read.weights) {
     made->weights_path = read.weights->path();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/actors/system.h"
@@ -75,9 +76,14 @@ class Runtime {
   Runtime& operator=(Runtime&& other) noexcept;
   ~Runtime();
 
+  // Those of RuntimeOptions::device, then those of each of its more_devices.
   std::span<const devices::Device> devices() const;
+  // Those of one kind, by the name by which it was chosen; empty: no such kind is open.
+  std::span<const devices::Device> devices(std::string_view kind) const;
   // index < devices().size(), CHECKed.
   const devices::Device& device(std::size_t index) const;
+  // The client of the first kind, for which compile() and load() are, too. Another's:
+  // Device::client().
   devices::Client& client() const;
   // The name by which the client was chosen, as PJRT_DEVICE names it: "cpu", a plugin's.
   const std::string& device_kind() const;
@@ -89,15 +95,23 @@ class Runtime {
   Future<devices::Executable> compile(devices::Program program,
                                       devices::CompileOptions options = {},
                                       CallOptions call = {}) const;
+  // The same for the devices of this one's kind. kInvalidArgument: it is not of this runtime.
+  Future<devices::Executable> compile_for(const devices::Device& device, devices::Program program,
+                                          devices::CompileOptions options = {},
+                                          CallOptions call = {}) const;
 
   // What ExecutableBody and Client do blocking (devices/client.h), on a blocking thread: with their
   // errors, and kUnavailable once closed. kCancelled and kDeadlineExceeded by call: what was begun
   // runs on, and its result is dropped. One that does not return ends with the close.
   Future<std::string> serialize(const devices::Executable& executable, CallOptions call = {}) const;
   Future<devices::Executable> load(std::string serialized, CallOptions call = {}) const;
+  Future<devices::Executable> load_for(const devices::Device& device, std::string serialized,
+                                       CallOptions call = {}) const;
   Future<devices::Attributes> cost_analysis(const devices::Executable& executable,
                                             CallOptions call = {}) const;
   Future<devices::MemoryStats> memory_stats(devices::DeviceId device, CallOptions call = {}) const;
+  Future<devices::MemoryStats> memory_stats(const devices::Device& device,
+                                            CallOptions call = {}) const;
 
   // Time and threads, for code that is handed them (loaders, groups, tasks).
   const Environment& environment() const;
@@ -153,6 +167,8 @@ class Runtime {
  private:
   template <class F>
   auto on_blocking_thread(const std::string& what, const CallOptions& call, F work) const;
+  Future<devices::Executable> compile_by(devices::Client& client, devices::Program program,
+                                         devices::CompileOptions options, CallOptions call) const;
   explicit Runtime(std::unique_ptr<Core> core);
   Core& core() const;  // CHECKs that this handle was not moved from
   std::unique_ptr<Core> core_;

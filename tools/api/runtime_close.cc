@@ -45,25 +45,31 @@ void Runtime::Core::keep(std::unique_ptr<Core> core) {
 }
 
 Future<void> Runtime::Core::until(const Future<void>& future, TimePoint limit) const {
-  if (!client || !client->calls_may_block()) return future;  // ours always end
+  if (!calls_may_block()) return future;  // ours always end
   return with_deadline(future, limit, *environment.timers);
 }
 
 void Runtime::Core::give_up() {
   if (given_up) return;
-  const std::string calls = client ? client->calls_under_way() : "";
+  const std::string calls = calls_under_way();
+  std::string names;
+  for (const std::unique_ptr<Kind>& kind : kinds) {
+    if (!kind->name.empty()) names += (names.empty() ? "" : "' or '") + kind->name;
+  }
   const auto seconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.close_timeout).count() / 1e3;
   given_up = Error(ErrorCode::kDeadlineExceeded,
                    "closing has waited more than " + std::to_string(seconds) +
                        " s for what has not returned: " +
-                       (!calls.empty()        ? calls
-                        : device_kind.empty() ? "what frees for a plugin that was not opened"
-                                              : "a thread of '" + device_kind + "'") +
+                       (!calls.empty()  ? calls
+                        : names.empty() ? "what frees for a plugin that was not opened"
+                                        : "a thread of '" + names + "'") +
                        "; its threads, and what they use, are left until the process ends");
   MILLRACE_LOG(kError, "runtime", given_up->message());
   if (!first_error) first_error = given_up;
-  if (client) client->give_up(*given_up);
+  for (const std::unique_ptr<Kind>& kind : kinds) {
+    if (kind->client) kind->client->give_up(*given_up);
+  }
   stop_waiting.request_stop();
 }
 
@@ -150,27 +156,38 @@ Task<void> Runtime::Core::close_threads() {
 }
 
 Duration Runtime::Core::time_for_frees() const {
-  return client ? std::max(2 * options.close_timeout - closing_took, quarter()) : quarter();
+  const bool any =
+      std::ranges::any_of(kinds, [](const auto& kind) { return kind->client != nullptr; });
+  return any ? std::max(2 * options.close_timeout - closing_took, quarter()) : quarter();
 }
 
 // Where a client was not opened, the thread for what frees may be blocked in the end of that
 // client.
-void Runtime::Core::destroy_client() {
+void Runtime::Core::destroy_clients() {
   for (const std::unique_ptr<PoolExecutor>& before : frees_before) {
     if (!given_up && !wait_until(before->close(), time_for_frees())) give_up();
   }
-  if (given_up || !frees) return;
+  if (given_up) return;
   devices.clear();
-  const Future<void> end = client ? client->destroy() : frees->close();
+  for (std::size_t i = kinds.size(); i-- > 0 && !given_up;) destroy_client(*kinds[i]);
+}
+
+void Runtime::Core::destroy_client(Kind& kind) {
+  if (!kind.frees) return;
+  const Future<void> end = kind.client ? kind.client->destroy() : kind.frees->close();
   if (!wait_until(end, time_for_frees())) return give_up();
   const Status& ended = end.result();
-  held = client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
-  if (held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
-  if (held || !client) return;
+  kind.held = kind.client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
+  if (kind.held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
+  if (kind.held || !kind.client) return;
   // Its end has reported, on that thread, the release of memory that was lent to it.
-  client.reset();
-  const Future<void> reported = make_ready().then(*frees, [](const Status&) {});
+  kind.client.reset();
+  const Future<void> reported = make_ready().then(*kind.frees, [](const Status&) {});
   if (!wait_until(reported, time_for_frees())) give_up();
+}
+
+bool Runtime::Core::held() const {
+  return std::ranges::any_of(kinds, [](const auto& kind) { return kind->held; });
 }
 
 void Runtime::Core::end_held() {
@@ -184,8 +201,8 @@ void Runtime::Core::end_held() {
     std::erase(kept.cores, nullptr);
   }
   for (std::unique_ptr<Core>& core : ending) {
-    core->destroy_client();
-    if (core->given_up || core->held) keep(std::move(core));
+    core->destroy_clients();
+    if (core->given_up || core->held()) keep(std::move(core));
   }
 }
 
@@ -201,7 +218,9 @@ Task<void> Runtime::Core::close_all() {
     note(co_await std::move(actors_end));
   }
   if (watch) note(co_await watch->close());
-  if (client) {
+  for (std::size_t i = kinds.size(); i-- > 0;) {
+    devices::Client* const client = kinds[i]->client.get();
+    if (client == nullptr) continue;
     const Status closed = co_await client->close();
     note(closed);
     if (client->given_up() && !given_up) given_up = closed.error();

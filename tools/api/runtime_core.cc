@@ -23,12 +23,12 @@
 namespace millrace {
 namespace {
 
-// A program of the CPU device that takes less runs on the thread that launches it: a wake-up would
-// cost more.
-constexpr Duration kInlineTime = std::chrono::microseconds(20);
-
 std::unexpected<Error> empty_error(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what + " was given an empty Executable");
+}
+
+std::unexpected<Error> foreign_error(const std::string& what) {
+  return fail(ErrorCode::kInvalidArgument, what + " was given a Device of no kind of this runtime");
 }
 
 // The future of close(), which knows the runtime's threads: none of them may wait for it.
@@ -80,79 +80,16 @@ std::vector<const PoolExecutor*> Runtime::Core::executors() const {
       if (pool != nullptr) all.push_back(pool);
     }
   }
-  for (const auto* pool : {&blocking, &compute, &frees, &opener}) {
+  for (const auto* pool : {&blocking, &compute, &opener}) {
     if (*pool) all.push_back(pool->get());
+  }
+  for (const std::unique_ptr<Kind>& kind : kinds) {
+    if (kind->frees) all.push_back(kind->frees.get());
   }
   for (const auto* pools : {&device_pools, &frees_before}) {
     for (const std::unique_ptr<PoolExecutor>& pool : *pools) all.push_back(pool.get());
   }
   return all;
-}
-
-// The threads that run programs are shared out over the devices that compute on the host, at least
-// one each: a device without a thread would stand still.
-devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
-  RuntimeThreads* const shared = options.shared_threads.get();
-  const int all = shared != nullptr ? shared->threads() : compute_threads(options);
-  const int mine = std::max(1, all / n + (i < all % n ? 1 : 0));
-  device_pools.push_back(shared != nullptr ? make_executor_on(shared->programs(), mine)
-                                           : make_executor(default_compute_backend(), mine,
-                                                           "millrace-dev" + std::to_string(i)));
-  return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
-}
-
-Status Runtime::Core::make_client(const CallOptions& call) {
-  const devices::Variables none = [](const std::string&) { return std::nullopt; };
-  devices::ClientOptions client_options;
-  client_options.environment = environment;
-  client_options.variables = options.variables ? options.variables : none;
-  client_options.devices = options.devices;
-  client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
-  client_options.call = call;
-  client_options.opener = [this] {
-    if (!opener) opener = make_executor(ExecutorBackend::kThreads, 1, "millrace-open");
-    return opener.get();
-  };
-  client_options.frees = [this] {
-    if (frees) frees_before.push_back(std::move(frees));
-    frees = make_executor(ExecutorBackend::kThreads, 1, "millrace-free");
-    return frees.get();
-  };
-  client_options.inline_time = kInlineTime;
-  client_options.trace = trace.get();
-  client_options.profile = !options.trace_file.empty();
-  client_options.process = options.process;
-  client_options.store = options.store;
-  if (client_options.store == nullptr && job) client_options.store = &job->job().store();
-  client_options.close_timeout = quarter() * 2 / 3;
-  static_assert(devices::longest_close(Duration(2)) == Duration(3), "a quarter is all it gets");
-  MILLRACE_TRY(const KnownBackends known, find_backends(options));
-  for (const Error& problem : known.problems) MILLRACE_LOG(kWarning, "runtime", problem.message());
-  const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
-    if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
-    return options.device;
-  };
-  const bool from_variable =
-      options.variables && options.variables("PJRT_DEVICE") == options.device;
-  Result<devices::OpenedClient> opened = known.registry.open(
-      device, client_options, from_variable ? "PJRT_DEVICE" : options.device_said_by);
-  if (!opened) {
-    const auto* detail = opened.error().detail<devices::OpeningGivenUp>();
-    if (detail != nullptr && detail->left) given_up = opened.error();
-    return std::unexpected(with_plugin_advice(opened.error(), known.registry, options.device,
-                                              client_options.variables));
-  }
-  client = std::move(opened->client);
-  device_kind = opened->choice.name;
-  const std::size_t count = client->devices().size();
-  const std::string opening = "opened '" + device_kind + "' with " + std::to_string(count) +
-                              (count == 1 ? " device: " : " devices: ") + opened->choice.reason;
-  if (opened->choice.automatic) {
-    MILLRACE_LOG(kWarning, "runtime", opening);
-  } else {
-    MILLRACE_LOG(kInfo, "runtime", opening);
-  }
-  return {};
 }
 
 Status Runtime::Core::join_job(const CallOptions& call) {
@@ -208,58 +145,11 @@ Status Runtime::Core::make(const CallOptions& call) {
     }
     MILLRACE_TRY(trace_file, trace::TraceFile::open(environment, *trace, file));
   }
-  MILLRACE_TRY_STATUS(make_client(call));
+  MILLRACE_TRY_STATUS(open_kinds(call));
   if (options.compilation_cache)
     cache = std::make_unique<devices::CompilationCache>(*options.compilation_cache);
-
-  devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
-  actor_options.inline_when_idle = true;
-  const std::size_t there = client->devices().size();
-  const auto wanted = static_cast<std::size_t>(options.devices.value_or(static_cast<int>(there)));
-  if (wanted > there) {
-    return fail(ErrorCode::kInvalidArgument, std::to_string(wanted) +
-                                                 " devices were asked for, but '" + device_kind +
-                                                 "' has " + std::to_string(there));
-  }
-  if (client->calls_may_block()) {
-    // A thread of each device's own, so that neither a file nor another device's call delays it.
-    for (std::size_t i = 0; i < wanted; ++i) {
-      device_pools.push_back(
-          make_executor(ExecutorBackend::kThreads, 1, "millrace-drv" + std::to_string(i)));
-      actor_options.drivers.push_back(device_pools.back().get());
-    }
-  }
-  devices = devices::make_devices(*client, actor_options, wanted);
-  MILLRACE_TRY_STATUS(ask_memory(call));
   // Not earlier: a start that fails leaves an old trace as it was.
   if (trace_file) trace_file->begin();
-  return {};
-}
-
-// The first answer says which devices report their memory; a plugin may not return from it.
-Status Runtime::Core::ask_memory(const CallOptions& call) {
-  const auto known = std::make_shared<std::vector<Memory>>();
-  const Future<void> asked = make_ready().then(
-      opener ? *opener : inline_executor(), [this, known](const Status&) -> Status {
-        for (const devices::DeviceInfo& device : client->devices()) {
-          const Result<devices::MemoryStats> stats = client->memory_stats(device.id);
-          known->push_back({.last = stats ? std::optional(*stats) : std::nullopt, .asked = {}});
-        }
-        return {};
-      });
-  if (!wait_until(asked, call)) {
-    const std::string under_way = client->calls_under_way();
-    given_up =
-        Error(call.stop.stop_requested() ? ErrorCode::kCancelled : ErrorCode::kDeadlineExceeded,
-              "opening '" + device_kind + "' was given up: " + under_way +
-                  " has not returned, and is left to itself until the process ends")
-            .with_detail(devices::OpeningGivenUp{.call = under_way, .left = true});
-    client->give_up(*given_up);
-    return std::unexpected(*given_up);
-  }
-  opener.reset();
-  MutexLock lock(memory_mutex);
-  memory_known = *known;
   return {};
 }
 
@@ -292,9 +182,9 @@ Runtime::~Runtime() {
   }
   // Not wait_blocking(): a bridge may be open on this thread, and nothing of its loop is awaited.
   static_cast<void>(wait_until(close(), CallOptions()));
-  core_->destroy_client();
+  core_->destroy_clients();
   Core::end_held();  // of runtimes before this one
-  if (core_->given_up || core_->held) Core::keep(std::move(core_));
+  if (core_->given_up || core_->held()) Core::keep(std::move(core_));
 }
 
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOptions& call) {
@@ -351,8 +241,16 @@ const devices::Device& Runtime::device(std::size_t index) const {
   }
   return core().devices[index];
 }
-devices::Client& Runtime::client() const { return *core().client; }
-const std::string& Runtime::device_kind() const { return core().device_kind; }
+std::span<const devices::Device> Runtime::devices(std::string_view kind) const {
+  const std::span<const devices::Device> all = core().devices;
+  for (const std::unique_ptr<Core::Kind>& each : core().kinds) {
+    if (devices::lower(each->name) == devices::lower(kind))
+      return all.subspan(each->first, each->count);
+  }
+  return {};
+}
+devices::Client& Runtime::client() const { return *core().kinds.front()->client; }
+const std::string& Runtime::device_kind() const { return core().kinds.front()->name; }
 const Environment& Runtime::environment() const { return core().environment; }
 Executor& Runtime::compute() const { return *core().compute; }
 EventLoop& Runtime::loop() const { return *core().loop_used(); }
@@ -385,7 +283,7 @@ auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& cal
   };
   Given called = make_ready().then(*core().blocking, std::move(unless_late));
   // The close that has waited for it long enough ends the wait with its own error.
-  if (core().client->calls_may_block()) {
+  if (core().calls_may_block()) {
     called = with_stop(called, core().stop_waiting.get_token())
                  .then(inline_executor(), [core = core_.get()](R result) -> R {
                    if (!result && result.error().code() == ErrorCode::kCancelled &&
@@ -400,9 +298,23 @@ auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& cal
 Future<devices::Executable> Runtime::compile(devices::Program program,
                                              devices::CompileOptions options,
                                              CallOptions call) const {
+  return compile_by(client(), std::move(program), std::move(options), std::move(call));
+}
+
+Future<devices::Executable> Runtime::compile_for(const devices::Device& device,
+                                                 devices::Program program,
+                                                 devices::CompileOptions options,
+                                                 CallOptions call) const {
+  if (core().kind_of(device) == nullptr) return foreign_error("compile_for");
+  return compile_by(device.client(), std::move(program), std::move(options), std::move(call));
+}
+
+Future<devices::Executable> Runtime::compile_by(devices::Client& client, devices::Program program,
+                                                devices::CompileOptions options,
+                                                CallOptions call) const {
   if (!options.stop.stop_possible()) options.stop = call.stop;
   const std::string what = "compiling '" + program.name() + "'";
-  auto work = [core = core_.get(), program = std::move(program),
+  auto work = [core = core_.get(), &client, program = std::move(program),
                options = std::move(options)]() -> Result<devices::Executable> {
     if (options.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled,
@@ -412,8 +324,8 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
     const TimePoint begin = clock.now();
     bool kept = false;
     Result<devices::Executable> compiled =
-        core->cache ? core->cache->compile(*core->client, program, options, &kept)
-                    : core->client->compile(program, options);
+        core->cache ? core->cache->compile(client, program, options, &kept)
+                    : client.compile(program, options);
     const Duration time = clock.now() - begin;
     core->compile_time.record(static_cast<std::uint64_t>(time.count()));
     if (!compiled) core->compile_failures.add();
@@ -434,9 +346,16 @@ Future<std::string> Runtime::serialize(const devices::Executable& executable,
                             [executable] { return executable.body()->serialize(); });
 }
 Future<devices::Executable> Runtime::load(std::string serialized, CallOptions call) const {
-  return on_blocking_thread("load", call,
-                            [client = core().client.get(), serialized = std::move(serialized)] {
-                              return client->load(serialized);
+  return on_blocking_thread("load", call, [&client = client(), serialized = std::move(serialized)] {
+    return client.load(serialized);
+  });
+}
+Future<devices::Executable> Runtime::load_for(const devices::Device& device, std::string serialized,
+                                              CallOptions call) const {
+  if (core().kind_of(device) == nullptr) return foreign_error("load_for");
+  return on_blocking_thread("load_for", call,
+                            [&client = device.client(), serialized = std::move(serialized)] {
+                              return client.load(serialized);
                             });
 }
 Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& executable,
@@ -447,8 +366,14 @@ Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& ex
 }
 Future<devices::MemoryStats> Runtime::memory_stats(devices::DeviceId device,
                                                    CallOptions call) const {
-  return on_blocking_thread("memory_stats", call, [client = core().client.get(), device] {
-    return client->memory_stats(device);
+  return on_blocking_thread("memory_stats", call,
+                            [&client = client(), device] { return client.memory_stats(device); });
+}
+Future<devices::MemoryStats> Runtime::memory_stats(const devices::Device& device,
+                                                   CallOptions call) const {
+  if (core().kind_of(device) == nullptr) return foreign_error("memory_stats");
+  return on_blocking_thread("memory_stats", call, [&client = device.client(), id = device.id()] {
+    return client.memory_stats(id);
   });
 }
 

@@ -43,8 +43,27 @@ struct Runtime::Core {
   Status make(const CallOptions& call);
   Status join_job(const CallOptions& call);
   Status make_threads();
-  Status make_client(const CallOptions& call);
-  Status ask_memory(const CallOptions& call);
+  // A kind of device that is open, or was to be: its client, and where its devices stand in
+  // `devices`.
+  struct Kind {
+    std::string name = {};  // as PJRT_DEVICE names it; empty: it was not opened
+    // Where a plugin's objects are freed, its client last of all: after close(), too.
+    std::unique_ptr<PoolExecutor> frees = {};
+    std::unique_ptr<devices::Client> client = {};
+    std::size_t first = 0, count = 0;
+    bool held = false;  // the program holds buffers or executables: the client stays for them
+  };
+  Status open_kinds(const CallOptions& call);
+  Status open_kind(const KnownBackends& known, const std::string& name, const std::string& said_by,
+                   std::optional<int> most, const CallOptions& call);
+  Status make_client(const KnownBackends& known, const std::string& name,
+                     const std::string& said_by, std::optional<int> most, const CallOptions& call,
+                     Kind& kind);
+  Status make_devices(Kind& kind, std::optional<int> most);
+  Status ask_memory(Kind& kind, const CallOptions& call);
+  const Kind* kind_of(const devices::Device& device) const;  // nullptr: of another runtime
+  bool calls_may_block() const;                              // of any kind
+  std::string calls_under_way() const;
   devices::DeviceThreads make_device_threads(int i, int n);
   // The memory of each device, where it is known: now, or where that may block, when it was asked
   // last.
@@ -52,11 +71,13 @@ struct Runtime::Core {
 
   Task<void> close_all();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
-  void destroy_client();
+  void destroy_clients();
   actors::RemoteActors* remote_here() {
     MutexLock lock(group_mutex);
     return remote.get();
   }
+  void destroy_client(Kind& kind);
+  bool held() const;  // some kind
   // A part of close_all: the ends of the devices, all of them or as long as it may wait.
   Task<void> close_devices();
   // With all that they wait for on the timers.
@@ -78,7 +99,7 @@ struct Runtime::Core {
   // Keeps what was given up for as long as the process runs: a thread that comes back from a
   // plugin after all finds everything that it uses. And what is still held: until end_held().
   static void keep(std::unique_ptr<Core> core);
-  // Ends those whose buffers and executables have gone since, as destroy_client() does.
+  // Ends those whose buffers and executables have gone since, as destroy_clients() does.
   static void end_held();
   struct Kept;
 
@@ -96,8 +117,6 @@ struct Runtime::Core {
   // A pool of each device: the threads that compute on the host, or the one that makes the calls
   // that may block.
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;
-  // Where a plugin's objects are freed, its client last of all: after close(), too.
-  std::unique_ptr<PoolExecutor> frees;
   std::vector<std::unique_ptr<PoolExecutor>> frees_before;  // of plugins that were passed over
   std::unique_ptr<PoolExecutor> opener;                     // while a plugin is opened
   Environment environment{.clock = &steady_clock()};        // the rest by make()
@@ -105,8 +124,7 @@ struct Runtime::Core {
   std::unique_ptr<actors::ActorSystem> actors;
   std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers
   std::unique_ptr<devices::CompilationCache> cache;  // none: everything is compiled
-  std::unique_ptr<devices::Client> client;
-  std::string device_kind;
+  std::vector<std::unique_ptr<Kind>> kinds;
   std::vector<devices::Device> devices;
   Scope compilations{"the runtime"};  // and other calls on the threads for what may block
 
@@ -129,7 +147,6 @@ struct Runtime::Core {
   std::optional<Error> first_error;
   std::optional<Error> given_up;  // why; then threads and objects are left behind
   std::stop_source stop_waiting;  // for calls on blocking threads, once given_up is there
-  bool held = false;  // the program holds buffers or executables: the client stays for them
 
   Executor* ends_on = nullptr;  // of create_on(): for an end where a loop's thread must not wait
 

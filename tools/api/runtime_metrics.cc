@@ -26,11 +26,14 @@ class Adder {
   const Labels labels_;
 };
 
-void add_device(const devices::Device& device, const std::optional<devices::MemoryStats>& memory,
-                MetricsSnapshot& snapshot) {
+// backend: empty where there is one.
+void add_device(const devices::Device& device, const std::string& backend,
+                const std::optional<devices::MemoryStats>& memory, MetricsSnapshot& snapshot) {
   const devices::DeviceStats stats = device.stats();
-  Adder add(snapshot, {{"device", std::to_string(devices::index(device.id()))},
-                       {"kind", device.info().kind}});
+  Labels labels = {{"device", std::to_string(devices::index(device.id()))},
+                   {"kind", device.info().kind}};
+  if (!backend.empty()) labels.insert(labels.begin(), {"backend", backend});
+  Adder add(snapshot, labels);
   add.counter("millrace_device_launches_total", stats.launches, "Programs that have run.");
   add.counter("millrace_device_puts_total", stats.puts, "Arrays put on the device by the host.");
   add.counter("millrace_device_copies_total", stats.copies, "Arrays copied to the device.");
@@ -68,14 +71,15 @@ std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Run
   MutexLock lock(memory_mutex);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     Memory& known = memory_known[i];
-    if (!client->calls_may_block()) {
-      const Result<devices::MemoryStats> now = client->memory_stats(devices[i].id());
+    const devices::Client& client = devices[i].client();
+    if (!client.calls_may_block()) {
+      const Result<devices::MemoryStats> now = client.memory_stats(devices[i].id());
       known.last = now ? std::optional(*now) : std::nullopt;
     } else {
       if (known.asked.valid() && known.asked.ready() && known.asked.result())
         known.last = *known.asked.result();
       if (known.last && (!known.asked.valid() || known.asked.ready()))
-        known.asked = runtime.memory_stats(devices[i].id());
+        known.asked = runtime.memory_stats(devices[i]);
       if (known.asked.valid()) known.asked.ignore();
     }
     stats.push_back(known.last);
@@ -96,8 +100,10 @@ MetricsSnapshot Runtime::metrics_snapshot() const {
                 "Of the misses: what was kept could not be used.");
   }
   const auto memory = core().memory(*this);
+  const bool several = core().kinds.size() > 1;
   for (std::size_t i = 0; i < memory.size(); ++i)
-    add_device(core().devices[i], memory[i], snapshot);
+    add_device(core().devices[i], several ? core().kind_of(core().devices[i])->name : "", memory[i],
+               snapshot);
   Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})
       .gauge("millrace_build_info", 1, "What was built, in its labels.");
   snapshot.sort();

@@ -29,6 +29,9 @@ struct RuntimeOptions {
   std::string device = {};  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   // Where device was named, in errors, unless PJRT_DEVICE says the same.
   std::string device_said_by = "RuntimeOptions::device";
+  // Kinds that are opened besides it, named alike ("cpu"): their devices, all of each, come behind
+  // its own. One that is open already is not opened again.
+  std::vector<std::string> more_devices = {};
   // GPU_NUM_DEVICES, of a device that is no CPU. How many, of a plugin the first ones; left out: as
   // the backend's variable says (CPU_NUM_DEVICES), else all. Runtime::create: kInvalidArgument
   // where a plugin has fewer.

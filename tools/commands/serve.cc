@@ -19,6 +19,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/cores.h"
 #include "millrace/core/base/free_by.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/read_file.h"
@@ -362,7 +363,9 @@ Result<ExitCode> serve_command(const ServeFlags& flags, Console& console) {
   if (!flags.tls_key.empty()) {
     MILLRACE_TRY(http.tls, serve::load_tls(flags.tls_certificate, flags.tls_key, wall_time()));
   }
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
+  // A core is the loop's: devices that are never idle hold up no answer.
+  if (options.threads == 0) options.threads = std::max(1, usable_cores() - 1);
   Limits::Options limit_options;
   limit_options.grace = seconds_of(flags.grace_seconds) + kAfterGrace;
   limit_options.progress = [] { return std::string("while it served"); };

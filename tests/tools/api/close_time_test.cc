@@ -85,7 +85,8 @@ class CloseTimeTest : public ::testing::Test {
         .clock = &parts_.clock, .timers = &parts_.timers, .compute = &parts_.compute};
     auto client = std::make_unique<SlowClient>(parts_.timers, parts_.clock);
     client_ = client.get();
-    core_.client = std::move(client);
+    core_.kinds.push_back(std::make_unique<Runtime::Core::Kind>());
+    core_.kinds.back()->client = std::move(client);
   }
   void TearDown() override {
     parts_.unblock.count_down();
