@@ -122,13 +122,13 @@ struct Flood {
   std::unique_ptr<Payload> payload = std::make_unique<Payload>();
   std::size_t bytes() const { return sizeof(Flood) + sizeof(Payload); }
 };
-struct Block {
+struct BlockUntil {
   Future<void> until;
 };
 class Sink : public Actor {
  public:
   void on(const Flood&) { ++count_; }
-  Future<void> on(const Block& block) { return block.until; }
+  Future<void> on(const BlockUntil& block) { return block.until; }
   Result<int> on(const Count&) { return count_; }
 
  private:
@@ -141,7 +141,7 @@ TEST_F(ActorStressTest, AFloodOfABlockedActorWaitsInBoundedMemory) {
   payloads_most = 0;
   auto sink = system_.spawn<Sink>("sink", {.mailbox_bytes = kMailboxBytes}).value();
   Promise<void> blocked;
-  auto block = sink.ask(Block{blocked.future()});
+  auto block = sink.ask(BlockUntil{blocked.future()});
   std::atomic<int> refused{0};
   std::vector<std::thread> senders;
   for (int s = 0; s < 4; ++s) {

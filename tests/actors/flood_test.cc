@@ -35,7 +35,7 @@ std::size_t allocated_bytes() {
 #endif
 }
 
-struct Block {
+struct BlockUntil {
   Future<void> until;
 };
 struct Flood {
@@ -47,7 +47,7 @@ struct Flood {
 class Sink final : public Actor {
  public:
   explicit Sink(std::size_t* peak) : peak_(peak) {}
-  Future<void> on(const Block& block) { return block.until; }
+  Future<void> on(const BlockUntil& block) { return block.until; }
   void on(const Flood&) {
     if (++received % 16 == 0) *peak_ = std::max(*peak_, allocated_bytes());
   }
@@ -80,7 +80,7 @@ TEST_F(FloodTest, SendersThatWaitKeepMemoryFlat) {
   std::size_t peak = 0;
   Promise<void> blocked;
   auto sink = sim.actors().spawn<Sink>("sink", {.mailbox_bytes = kMiB}, &peak).value();
-  sink.tell(Block{blocked.future()}).ignore();
+  sink.tell(BlockUntil{blocked.future()}).ignore();
   sim.run_until_idle();
   const std::size_t before = allocated_bytes();
   std::vector<Future<void>> senders;
@@ -108,7 +108,7 @@ TEST_F(FloodTest, ASenderThatNeverWaitsIsRefusedBeyondTheLine) {
   Promise<void> blocked;
   const ActorOptions options{.mailbox_bytes = kMiB, .waiting_bytes = 4 * kMiB};
   auto sink = sim.actors().spawn<Sink>("sink", options, &peak).value();
-  sink.tell(Block{blocked.future()}).ignore();
+  sink.tell(BlockUntil{blocked.future()}).ignore();
   sim.run_until_idle();
   const std::size_t before = allocated_bytes();
   int accepted = 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Groups of sources that are read as one: most of the time of a compiler goes into what they include.
 
-usage: source_groups.py MOST FILE...   prints a group of MOST files at most per line, with ; between them
+usage: source_groups.py [--across] MOST FILE...   prints a group of MOST files at most per line, with ; between them
+  --across   of any folders, not of one
 
 Two sources that define the same name for themselves are in different groups. What they define is a guess, from lines at the
 left margin: where it is wrong, the compiler names both places.
@@ -50,7 +51,7 @@ class _Group:
         self.aliases |= known
 
 
-def grouped(sources, most, alike=lambda source: None):
+def grouped(sources, most, alike=lambda source: None, folder=os.path.dirname):
     """The sources in lists of one folder and one way to be compiled.
 
     They depend on nothing that an earlier run did.
@@ -59,7 +60,7 @@ def grouped(sources, most, alike=lambda source: None):
     for f in sources:
         text = tree.read(f)
         names, known = own_names(text), aliases(text)
-        candidates = open_groups[os.path.dirname(f), str(alike(f))]
+        candidates = open_groups[folder(f), str(alike(f))]
         group = next((g for g in candidates if len(g.files) < most and g.fits(names, known)), None)
         if group is None:
             group = _Group()
@@ -70,4 +71,7 @@ def grouped(sources, most, alike=lambda source: None):
 
 
 if __name__ == '__main__':
-    print('\n'.join(';'.join(g) for g in grouped(sys.argv[2:], int(sys.argv[1]))))
+    across = sys.argv[1] == '--across'
+    most, *files = sys.argv[1 + across:]
+    folder = (lambda source: '') if across else os.path.dirname
+    print('\n'.join(';'.join(g) for g in grouped(files, int(most), folder=folder)))

@@ -29,6 +29,11 @@ class GroupsTest(unittest.TestCase):
                              [[f'core/{name}.cc' for name in 'abcd'], ['core/e.cc', 'core/f.cc'], ['core/net/g.cc'],
                               ['core/h.cc']])
 
+    def test_group_across_folders_has_those_of_any(self):
+        with unittest.mock.patch.object(source_groups.tree, 'read', lambda _: ''):
+            self.assertEqual(source_groups.grouped(['core/a.cc', 'core/net/b.cc'], 4, folder=lambda source: ''),
+                             [['core/a.cc', 'core/net/b.cc']])
+
     def test_sources_of_one_group_define_no_name_twice(self):
         texts = {'a': unnamed('struct Row {', '  int kIn = 0;', '};', 'constexpr int kLeast{1};'),
                  'b': unnamed('constexpr Row kRows[] = {', '};', 'Result<int> of(int k) {', '  return kLeast;', '}'),
