@@ -112,8 +112,9 @@ void DeviceBody::watch_client() {
 }
 
 bool DeviceBody::try_signal(Seat& seat, std::uint32_t signals, Operation* held) {
-  // A turn that releases what is held may complete the close, whose caller drops this body: the
-  // cell is left after that. Who enters holds the device.
+  // As soon as the mailbox is idle, a close on another thread may end the actor and drop this body,
+  // while try_turn still looks into it (CpuClientStressTest with the thread sanitizer). A call that
+  // enters holds the device.
   const Ref<actors::ActorCell> cell = held != nullptr ? cell_ : nullptr;
   return cell_->try_turn([&] { turns_->on_signals(seat, signals, held); });
 }

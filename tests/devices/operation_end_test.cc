@@ -106,22 +106,6 @@ TEST_P(OperationEndTest, ACallThatEndsLaterHoldsNothingAfterTheClose) {
   EXPECT_TRUE(sim.run(all.ended));
 }
 
-// The turn that completes the close is left after that.
-TEST_P(OperationEndTest, TheLastHandlesMayGoAsTheCloseCompletes) {
-  Simulation sim(3);
-  Devices all(sim, GetParam());
-  all.body->in_launch = [&] {
-    all.close();
-    all.ended = all.ended.then(inline_executor(), [&](const Status& ended) {
-      all.devices.clear();
-      return ended;
-    });
-  };
-  EXPECT_TRUE(sim.run(all.launch()));
-  EXPECT_TRUE(sim.run(all.ended));
-  EXPECT_TRUE(all.devices.empty());
-}
-
 INSTANTIATE_TEST_SUITE_P(Devices, OperationEndTest, ::testing::Values(1, 2));
 
 }  // namespace
