@@ -12,6 +12,7 @@
 #include "bench/figure.h"
 #include "bench/pjrt_bare.h"
 #include "millrace/core/async/blocking.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
@@ -275,7 +276,7 @@ std::vector<std::byte> made_up(const Shape& shape) {
     else if (type == DType::kBF16)
       put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16));
     else if (type == DType::kF16)
-      put(static_cast<_Float16>(x));
+      put(devices::cpu::Half(x));
     else if (type == DType::kF32 || type == DType::kC64)
       put(static_cast<float>(x));
     else if (width == 1)

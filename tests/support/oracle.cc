@@ -13,6 +13,7 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile/compile.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/support/plugins.h"
 
@@ -90,7 +91,7 @@ std::optional<std::vector<double>> as_doubles(const HostArray& array) {
       break;
     case DType::kF16:
       at = [](auto bytes, std::size_t i) {
-        return static_cast<double>(element<_Float16>(bytes, i));
+        return static_cast<double>(float{element<devices::cpu::Half>(bytes, i)});
       };
       break;
     case DType::kBF16:

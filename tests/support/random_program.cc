@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/core/base/philox.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::testing {
 
@@ -203,7 +204,7 @@ void store_number(std::byte* to, DType type, double value) {
       return store(to, static_cast<std::uint16_t>(
                            std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
     case DType::kF16:
-      return store(to, static_cast<_Float16>(value));
+      return store(to, devices::cpu::Half(value));
     default:
       return store(to, static_cast<float>(value));
   }
