@@ -588,7 +588,7 @@ TEST(CompletionFdTest, DrainInsideACallbackIsNothing) {
     order.push_back(1);
   });
   post(bridge.executor(), [&] { order.push_back(2); });
-  EXPECT_EQ(bridge.drain().value(), 2U);
+  EXPECT_EQ(bridge.drain(2, Duration::max()).value(), 2U);
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
