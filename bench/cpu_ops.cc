@@ -2,7 +2,6 @@
 // of kinds that no benchmark of models shows: movements with computed places, bodies of users,
 // sorts, transforms, factorisations, random bits, complex and small element types. The peer is
 // XLA's CPU client in this process; both through a Runtime, on one core.
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -12,7 +11,7 @@
 #include "bench/figure.h"
 #include "bench/pjrt_bare.h"
 #include "millrace/core/async/blocking.h"
-#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
@@ -273,10 +272,8 @@ std::vector<std::byte> made_up(const Shape& shape) {
     const auto put = [&](auto value) { std::memcpy(&bytes[i * width], &value, width); };
     if (type == DType::kF64 || type == DType::kC128)
       put(x);
-    else if (type == DType::kBF16)
-      put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16));
-    else if (type == DType::kF16)
-      put(devices::cpu::Half(x));
+    else if (type == DType::kBF16 || type == DType::kF16)
+      put(static_cast<std::uint16_t>(devices::stablehlo::ir::encode_float(type, x)));
     else if (type == DType::kF32 || type == DType::kC64)
       put(static_cast<float>(x));
     else if (width == 1)

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <set>
 #include <stop_token>
-#include <thread>
 
 #include "bench/figure.h"
+#include "millrace/core/base/cores.h"
 #include "millrace/tools/load/load_run.h"
 
 namespace millrace::bench {
@@ -55,9 +55,7 @@ Words operator+(Words a, const Words& b) {
   return a;
 }
 
-int device_threads() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
-}
+int device_threads() { return std::max(1, usable_cores() - 1); }
 
 Words serve_command(const Words& words, int port) {
   return Words{program_folder() + "/millrace", "serve", "--listen",

@@ -53,6 +53,7 @@ struct ClientOptions {
   // Called once at most; left out, the environment's blocking executor makes these calls.
   std::function<Executor*()> frees = {};
   TraceRecorder* trace = nullptr;
+  std::string lane_suffix = {};  // of its lanes' names, where another client records there, too
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
   Duration inline_time{0};  // see cpu/client.h; for backends that compute on the host
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit

@@ -26,6 +26,7 @@ Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
   }
   CpuClientOptions made{.clock = options.environment.clock,
                         .trace = options.trace,
+                        .lane_suffix = options.lane_suffix,
                         .memory_bytes = options.memory_bytes,
                         .inline_time = options.inline_time,
                         .compile = &compile};

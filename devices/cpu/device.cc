@@ -14,7 +14,7 @@ CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThre
       clock_(clock),
       trace_(trace) {
   if (trace.recorder == nullptr) return;
-  const std::string name = "device " + std::to_string(index(id));
+  const std::string name = name_of(id) + trace.lane_suffix;
   launch_lane_ = trace.recorder->lane(name);
   put_lane_ = trace.recorder->lane(name + " puts");
   put_name_ = trace.recorder->name("put");

@@ -30,6 +30,7 @@ class InLine : public Work {
 struct DeviceTrace {
   TraceRecorder* recorder = nullptr;               // nothing is recorded without one
   const std::atomic<bool>* switched_on = nullptr;  // both outlive the device
+  std::string lane_suffix = {};
 };
 
 // Owned by its client. Thread-safety: thread-safe.

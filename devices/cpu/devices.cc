@@ -9,7 +9,8 @@ CpuDevices::CpuDevices(Client& of, CpuClientOptions given) : client(of), options
   for (std::size_t i = 0; i < options.threads.size(); ++i) {
     all.push_back(std::make_unique<CpuDevice>(
         client, scope, DeviceId{static_cast<std::int32_t>(i)}, options.threads[i],
-        options.memory_bytes, *options.clock, DeviceTrace{options.trace, options.trace_switch}));
+        options.memory_bytes, *options.clock,
+        DeviceTrace{options.trace, options.trace_switch, options.lane_suffix}));
   }
 }
 

@@ -28,6 +28,7 @@ struct CpuClientOptions {
   std::vector<DeviceThreads> threads = {};
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
+  std::string lane_suffix = {};    // "device N" + this
   const std::atomic<bool>* trace_switch = nullptr;  // recorded while it is on; nullptr: always
   std::int64_t memory_bytes = 0;                    // per device; 0: what the system has
   // A program whose last executions took less is run by the launch itself, if its inputs are there

@@ -78,7 +78,8 @@ Status ClientCore::open() {
   MILLRACE_TRY_STATUS(opened);
   for (const DeviceInfo& info : devices()) {
     lives_.push_back(std::make_unique<Life>());
-    if (options_.trace != nullptr) lives_.back()->lane = options_.trace->lane(name_of(info.id));
+    if (options_.trace != nullptr)
+      lives_.back()->lane = options_.trace->lane(name_of(info.id) + options_.lane_suffix);
   }
   if (options_.profile && options_.trace != nullptr) start_profiler();
   return {};

@@ -49,6 +49,7 @@ struct PjrtClientOptions {
   std::shared_ptr<KeyValues> key_values;  // of `store`, unless create() is to make them
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;
+  std::string lane_suffix = {};  // "device N" + this
   bool profile = false;  // what the plugin's own profiler records goes to trace at the close
   // For close(), on the clock above; nullptr: it waits for every event and call, however long that
   // takes.

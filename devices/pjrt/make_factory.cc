@@ -22,6 +22,7 @@ ClientFactory make_factory(const PluginEntry& entry) {
                            .store_prefix = "pjrt/" + lower(entry.name) + "/",
                            .clock = options.environment.clock,
                            .trace = options.trace,
+                           .lane_suffix = options.lane_suffix,
                            .profile = options.profile,
                            .timers = options.environment.timers,
                            .close_timeout = options.close_timeout};

@@ -2,7 +2,9 @@
 // its name, a tab, and "ok", "wrong" (numbers that are not the right ones) or the error. Whatever
 // the plugin does, it ends with 0 and a last line for the close.
 // Sources stay until the end, so that a plugin which reads them too late only reads.
-// usage: drive_plugin PLUGIN SECONDS   how long each step, and the close, may wait
+// usage: drive_plugin PLUGIN SECONDS [KIND]   how long each step, and the close, may wait; a kind
+// of
+//   device that is open beside it, and is asked last
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,6 +78,11 @@ class Driver {
     if (const auto large = compile("compile.large", kLarge)) execute_large(*large);
     if (const auto donating = compile("compile.donating", kDonating)) donate(*donating);
     spanning();
+    for (const std::string& kind : runtime_.options().more_devices) {
+      const Device& other = runtime_.devices(kind).front();
+      const Future<Buffer> buffer = other.put(std::vector<float>{1, 2}, {2});
+      tell("beside", wait(other.fetch(buffer)));
+    }
   }
 
   // Prints, after the close, how many of the futures that were late are still pending.
@@ -99,6 +107,7 @@ class Driver {
   }
 
  private:
+  std::span<const Device> its() const { return runtime_.devices(runtime_.device_kind()); }
   const Device& device(std::size_t i = 0) const { return runtime_.device(i); }
   TimePoint soon() const { return runtime_.environment().clock->now() + patience_; }
   CallOptions call() const { return {.stop = {}, .deadline = soon()}; }
@@ -141,7 +150,7 @@ class Driver {
   }
 
   void describe() const {
-    tell("devices", runtime_.devices().size() == 2 ? "ok" : "wrong");
+    tell("devices", its().size() == 2 ? "ok" : "wrong");
     tell("memory_stats", wait(runtime_.memory_stats(DeviceId{0})));
     static_cast<void>(runtime_.metrics_snapshot());
   }
@@ -278,7 +287,7 @@ class Driver {
   }
 
   void elsewhere(const Executable& program) const {
-    if (runtime_.devices().size() < 2) return;
+    if (its().size() < 2) return;
     const Result<Buffer> x = put(std::vector<float>{1, 2, 3, 4}, kFour);
     if (!x) return;
     const Result<Buffer> there = wait(device(1).copy_from(*x, call()));
@@ -291,7 +300,7 @@ class Driver {
   }
 
   void spanning() const {
-    if (runtime_.devices().size() < 2) return;
+    if (its().size() < 2) return;
     CompileOptions options{.devices = {DeviceId{0}, DeviceId{1}}, .replicas = 2, .portable = false};
     launch_both("both", options);
     options.replicas = 1;
@@ -307,7 +316,7 @@ class Driver {
     if (!a || !b) return;
     const std::vector<Argument> first = {*a}, second = {*b};
     const std::span<const Argument> arguments[] = {first, second};
-    const Result<Buffers> y = wait(launch_spanning(runtime_.devices(), *both, arguments));
+    const Result<Buffers> y = wait(launch_spanning(its(), *both, arguments));
     tell(step, y);
     if (!y) return;
     fetch(step + ".fetch0", (*y)[0], 11);
@@ -321,12 +330,13 @@ class Driver {
   mutable std::vector<Owner> sources_;
 };
 
-int drive(const char* plugin, const char* seconds) {
+int drive(const char* plugin, const char* seconds, const char* beside) {
   const auto patience =
       std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::atof(seconds)));
   RuntimeOptions options;
   options.plugins.push_back({.name = "it", .path = plugin, .origin = devices::pjrt::kGivenPlugin});
   options.device = "it";
+  if (beside != nullptr) options.more_devices = {beside};
   options.threads = 1;
   options.blocking_threads = 2;
   options.close_timeout = patience;
@@ -351,7 +361,7 @@ extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "report_thread_leaks=0"; }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  ::alarm(500);  // a hang of ours is a death by signal
-  return millrace::drive(argv[1], argv[2]);
+  if (argc != 3 && argc != 4) return 2;
+  ::alarm(500);                                       // a hang of ours is a death by signal
+  return millrace::drive(argv[1], argv[2], argv[3]);  // nullptr behind the last
 }

@@ -1,7 +1,6 @@
 #include "tests/support/oracle.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -13,8 +12,8 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile/compile.h"
-#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 #include "tests/support/plugins.h"
 
 namespace millrace::testing {
@@ -91,13 +90,12 @@ std::optional<std::vector<double>> as_doubles(const HostArray& array) {
       break;
     case DType::kF16:
       at = [](auto bytes, std::size_t i) {
-        return static_cast<double>(float{element<devices::cpu::Half>(bytes, i)});
+        return devices::stablehlo::ir::decode_float(DType::kF16, element<std::uint16_t>(bytes, i));
       };
       break;
     case DType::kBF16:
       at = [](auto bytes, std::size_t i) {
-        const std::uint32_t bits = std::uint32_t{element<std::uint16_t>(bytes, i)} << 16;
-        return static_cast<double>(std::bit_cast<float>(bits));
+        return devices::stablehlo::ir::decode_float(DType::kBF16, element<std::uint16_t>(bytes, i));
       };
       break;
     default:

@@ -1,13 +1,12 @@
 #include "tests/support/random_program.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "millrace/core/base/philox.h"
-#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::testing {
 
@@ -200,11 +199,10 @@ void store_number(std::byte* to, DType type, double value) {
   switch (type) {
     case DType::kF64:
       return store(to, value);
-    case DType::kBF16:  // multiples of 1/8 are exact
-      return store(to, static_cast<std::uint16_t>(
-                           std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
+    case DType::kBF16:
     case DType::kF16:
-      return store(to, devices::cpu::Half(value));
+      return store(to,
+                   static_cast<std::uint16_t>(devices::stablehlo::ir::encode_float(type, value)));
     default:
       return store(to, static_cast<float>(value));
   }

@@ -131,10 +131,10 @@ class Runtime {
   // job()->has_newcomers(). Completes once each process of the world before that is there has
   // called it. The errors of net::Job::next_world(); kFailedPrecondition without a job.
   Future<net::World> next_world(CallOptions call = {}) const;
-  // A group of the devices of all processes of the job, or of its world, in the order of the
-  // processes: the members of this one's. Without a job: of devices(). All processes of the job
-  // call it, with the same names in the same order (collectives/process_group.h); the errors of
-  // ProcessGroup::meet().
+  // A group of the devices, those of device_kind(), of all processes of the job, or of its world,
+  // in the order of the processes: the members of this one's. Without a job: of this one's. All
+  // processes of the job call it, with the same names in the same order
+  // (collectives/process_group.h); the errors of ProcessGroup::meet().
   Future<std::vector<collectives::ProcessGroup>> make_group(const std::string& name,
                                                             CallOptions call = {}) const;
   actors::ActorSystem& actors() const;

@@ -164,18 +164,25 @@ Duration Runtime::Core::time_for_frees() const {
 // Where a client was not opened, the thread for what frees may be blocked in the end of that
 // client.
 void Runtime::Core::destroy_clients() {
+  const CallOptions limit{.stop = {}, .deadline = steady_clock().now() + time_for_frees()};
   for (const std::unique_ptr<PoolExecutor>& before : frees_before) {
-    if (!given_up && !wait_until(before->close(), time_for_frees())) give_up();
+    if (!given_up && !wait_until(before->close(), limit)) give_up();
   }
   if (given_up) return;
   devices.clear();
-  for (std::size_t i = kinds.size(); i-- > 0 && !given_up;) destroy_client(*kinds[i]);
+  std::vector<Future<void>> ends;  // at once, as in close_all()
+  for (const std::unique_ptr<Kind>& kind : kinds) {
+    ends.push_back(!kind->frees   ? make_ready()
+                   : kind->client ? kind->client->destroy()
+                                  : kind->frees->close());
+  }
+  for (std::size_t i = 0; i < kinds.size() && !given_up; ++i) {
+    if (kinds[i]->frees) finish_client(*kinds[i], ends[i], limit);
+  }
 }
 
-void Runtime::Core::destroy_client(Kind& kind) {
-  if (!kind.frees) return;
-  const Future<void> end = kind.client ? kind.client->destroy() : kind.frees->close();
-  if (!wait_until(end, time_for_frees())) return give_up();
+void Runtime::Core::finish_client(Kind& kind, const Future<void>& end, const CallOptions& limit) {
+  if (!wait_until(end, limit)) return give_up();
   const Status& ended = end.result();
   kind.held = kind.client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
   if (kind.held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
@@ -183,7 +190,7 @@ void Runtime::Core::destroy_client(Kind& kind) {
   // Its end has reported, on that thread, the release of memory that was lent to it.
   kind.client.reset();
   const Future<void> reported = make_ready().then(*kind.frees, [](const Status&) {});
-  if (!wait_until(reported, time_for_frees())) give_up();
+  if (!wait_until(reported, limit)) give_up();
 }
 
 bool Runtime::Core::held() const {
@@ -218,12 +225,13 @@ Task<void> Runtime::Core::close_all() {
     note(co_await std::move(actors_end));
   }
   if (watch) note(co_await watch->close());
-  for (std::size_t i = kinds.size(); i-- > 0;) {
-    devices::Client* const client = kinds[i]->client.get();
-    if (client == nullptr) continue;
-    const Status closed = co_await client->close();
-    note(closed);
-    if (client->given_up() && !given_up) given_up = closed.error();
+  std::vector<Future<void>> closed;  // at once, so that together they take no longer than one may
+  for (const std::unique_ptr<Kind>& kind : kinds)
+    closed.push_back(kind->client ? kind->client->close() : make_ready());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Status end = co_await closed[i];
+    note(end);
+    if (kinds[i]->client && kinds[i]->client->given_up() && !given_up) given_up = end.error();
   }
   Task<void> threads_end = close_threads();
   note(co_await std::move(threads_end));

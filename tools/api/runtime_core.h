@@ -53,11 +53,15 @@ struct Runtime::Core {
     std::size_t first = 0, count = 0;
     bool held = false;  // the program holds buffers or executables: the client stays for them
   };
+  struct WantedKind {
+    std::string name = {};  // empty: the runtime picks
+    std::string said_by = {};
+    std::optional<int> devices = {};
+    std::string lane_suffix = {};
+  };
   Status open_kinds(const CallOptions& call);
-  Status open_kind(const KnownBackends& known, const std::string& name, const std::string& said_by,
-                   std::optional<int> most, const CallOptions& call);
-  Status make_client(const KnownBackends& known, const std::string& name,
-                     const std::string& said_by, std::optional<int> most, const CallOptions& call,
+  Status open_kind(const KnownBackends& known, const WantedKind& wanted, const CallOptions& call);
+  Status make_client(const KnownBackends& known, const WantedKind& wanted, const CallOptions& call,
                      Kind& kind);
   Status make_devices(Kind& kind, std::optional<int> most);
   Status ask_memory(Kind& kind, const CallOptions& call);
@@ -76,7 +80,7 @@ struct Runtime::Core {
     MutexLock lock(group_mutex);
     return remote.get();
   }
-  void destroy_client(Kind& kind);
+  void finish_client(Kind& kind, const Future<void>& end, const CallOptions& limit);
   bool held() const;  // some kind
   // A part of close_all: the ends of the devices, all of them or as long as it may wait.
   Task<void> close_devices();

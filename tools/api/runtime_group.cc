@@ -38,7 +38,7 @@ Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::st
   net::Mesh* const links = mesh();
   if (links == nullptr) {
     return Future<std::vector<ProcessGroup>>(
-        ProcessGroup::create(actors(), name, devices(), trace()));
+        ProcessGroup::create(actors(), name, devices(device_kind()), trace()));
   }
   std::uint64_t number = 0;
   std::vector<std::uint32_t> processes;
@@ -47,7 +47,8 @@ Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::st
     processes = core().world.ranks;
     number = core().group_numbers[{links->epoch(), name}]++;
   }
-  return ProcessGroup::meet(actors(), Ref<net::Mesh>::share(links), {name, number}, devices(),
+  return ProcessGroup::meet(actors(), Ref<net::Mesh>::share(links), {name, number},
+                            devices(device_kind()),
                             {.call = call,
                              .trace = trace(),
                              .progress = job()->progress(name),

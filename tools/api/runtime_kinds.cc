@@ -55,14 +55,13 @@ devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
   return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
 }
 
-Status Runtime::Core::make_client(const KnownBackends& known, const std::string& name,
-                                  const std::string& said_by, std::optional<int> most,
+Status Runtime::Core::make_client(const KnownBackends& known, const WantedKind& wanted,
                                   const CallOptions& call, Kind& kind) {
   const devices::Variables none = [](const std::string&) { return std::nullopt; };
   devices::ClientOptions client_options;
   client_options.environment = environment;
   client_options.variables = options.variables ? options.variables : none;
-  client_options.devices = most;
+  client_options.devices = wanted.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
   client_options.call = call;
   client_options.opener = [this] {
@@ -76,6 +75,7 @@ Status Runtime::Core::make_client(const KnownBackends& known, const std::string&
   };
   client_options.inline_time = kInlineTime;
   client_options.trace = trace.get();
+  client_options.lane_suffix = wanted.lane_suffix;
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
   client_options.store = options.store;
@@ -83,16 +83,17 @@ Status Runtime::Core::make_client(const KnownBackends& known, const std::string&
   client_options.close_timeout = quarter() * 2 / 3;
   static_assert(devices::longest_close(Duration(2)) == Duration(3), "a quarter is all it gets");
   const devices::Variables device =
-      [&name](const std::string& variable) -> std::optional<std::string> {
-    if (variable != "PJRT_DEVICE" || name.empty()) return std::nullopt;
-    return name;
+      [&wanted](const std::string& variable) -> std::optional<std::string> {
+    if (variable != "PJRT_DEVICE" || wanted.name.empty()) return std::nullopt;
+    return wanted.name;
   };
-  Result<devices::OpenedClient> opened = known.registry.open(device, client_options, said_by);
+  Result<devices::OpenedClient> opened =
+      known.registry.open(device, client_options, wanted.said_by);
   if (!opened) {
     const auto* detail = opened.error().detail<devices::OpeningGivenUp>();
     if (detail != nullptr && detail->left) given_up = opened.error();
     return std::unexpected(
-        with_plugin_advice(opened.error(), known.registry, name, client_options.variables));
+        with_plugin_advice(opened.error(), known.registry, wanted.name, client_options.variables));
   }
   kind.client = std::move(opened->client);
   kind.name = opened->choice.name;
@@ -161,12 +162,11 @@ Status Runtime::Core::ask_memory(Kind& kind, const CallOptions& call) {
   return {};
 }
 
-Status Runtime::Core::open_kind(const KnownBackends& known, const std::string& name,
-                                const std::string& said_by, std::optional<int> most,
+Status Runtime::Core::open_kind(const KnownBackends& known, const WantedKind& wanted,
                                 const CallOptions& call) {
   Kind& kind = *kinds.emplace_back(std::make_unique<Kind>());
-  MILLRACE_TRY_STATUS(make_client(known, name, said_by, most, call, kind));
-  MILLRACE_TRY_STATUS(make_devices(kind, most));
+  MILLRACE_TRY_STATUS(make_client(known, wanted, call, kind));
+  MILLRACE_TRY_STATUS(make_devices(kind, wanted.devices));
   return ask_memory(kind, call);
 }
 
@@ -175,15 +175,23 @@ Status Runtime::Core::open_kinds(const CallOptions& call) {
   for (const Error& problem : known.problems) MILLRACE_LOG(kWarning, "runtime", problem.message());
   const bool from_variable =
       options.variables && options.variables("PJRT_DEVICE") == options.device;
-  MILLRACE_TRY_STATUS(open_kind(known, options.device,
-                                from_variable ? "PJRT_DEVICE" : options.device_said_by,
-                                options.devices, call));
+  MILLRACE_TRY_STATUS(open_kind(known,
+                                {.name = options.device,
+                                 .said_by = from_variable ? "PJRT_DEVICE" : options.device_said_by,
+                                 .devices = options.devices,
+                                 .lane_suffix = {}},
+                                call));
   for (const std::string& more : options.more_devices) {
     const bool open = std::ranges::any_of(kinds, [&more](const auto& kind) {
       return devices::lower(kind->name) == devices::lower(more);
     });
     if (open) continue;
-    MILLRACE_TRY_STATUS(open_kind(known, more, "RuntimeOptions::more_devices", {}, call));
+    MILLRACE_TRY_STATUS(open_kind(known,
+                                  {.name = more,
+                                   .said_by = "RuntimeOptions::more_devices",
+                                   .devices = {},
+                                   .lane_suffix = " (" + devices::lower(more) + ")"},
+                                  call));
   }
   return {};
 }

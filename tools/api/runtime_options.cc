@@ -84,6 +84,10 @@ Status RuntimeOptions::check() const {
   MILLRACE_TRY_STATUS(check("blocking_threads", blocking_threads, 1, most_threads()));
   MILLRACE_TRY_STATUS(check("limits.launches", limits.launches, 1, kNoLimit));
   MILLRACE_TRY_STATUS(check("close_timeout", close_timeout.count(), 0, kNoLimit));
+  if (std::ranges::find(more_devices, "") != more_devices.end()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "RuntimeOptions::more_devices has an empty name; name a kind of device (\"cpu\")");
+  }
   // The kernels read the process's own variable, whatever made these options.
   const char* const isa = std::getenv("MILLRACE_CPU_ISA");
   return devices::cpu::check_isa_name(isa == nullptr ? "" : isa);

@@ -52,7 +52,7 @@ class _Group:
 
 
 def grouped(sources, most, alike=lambda source: None, folder=os.path.dirname):
-    """The sources in lists of one folder and one way to be compiled.
+    """The sources in lists of one folder (what folder() says of each) and one way to be compiled.
 
     They depend on nothing that an earlier run did.
     """

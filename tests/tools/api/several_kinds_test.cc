@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/observe/metrics_text.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/millrace.h"
 #include "tests/support/paths.h"
 #include "tests/support/plus_one.h"
@@ -92,6 +95,39 @@ TEST(SeveralKindsTest, EachSeriesOfTheMetricsIsThereOnce) {
   }
   std::ranges::sort(series);
   EXPECT_EQ(std::ranges::adjacent_find(series), series.end());
+}
+
+// Both have a device 0.
+TEST(SeveralKindsTest, EachKindHasLanesOfItsOwn) {
+  RuntimeOptions options = cpu_and_memory();
+  options.trace = true;
+  const Runtime runtime = Runtime::create(std::move(options)).value();
+  for (const Device& device : {runtime.device(0), runtime.device(2)}) {
+    const Future<Executable> program = runtime.compile_for(device, plus_one());
+    ASSERT_TRUE(
+        wait_blocking(fetch(device, execute(device, program, {put(device, {1, 2, 3, 4})}), 0)));
+  }
+  ASSERT_TRUE(wait_blocking(runtime.close()));
+  std::set<std::string> lanes;
+  for (const TraceEvent& event : runtime.trace()->events())
+    lanes.insert(runtime.trace()->lane_text(event.lane));
+  EXPECT_THAT(lanes, ::testing::IsSupersetOf({"device 0", "device 0 (memory)"}));
+}
+
+TEST(SeveralKindsTest, AGroupIsOfTheFirstKind) {
+  const Runtime runtime = Runtime::create(cpu_and_memory()).value();
+  const auto group = wait_blocking(runtime.make_group("both"));
+  ASSERT_TRUE(group) << group.error().to_string();
+  EXPECT_EQ(group->size(), 2U);
+}
+
+TEST(SeveralKindsTest, AnEmptyNameIsNoKind) {
+  RuntimeOptions options = cpu_and_memory();
+  options.more_devices = {"memory", ""};
+  const Result<Runtime> made = Runtime::create(std::move(options));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(made.error().message(), HasSubstr("RuntimeOptions::more_devices"));
 }
 
 TEST(SeveralKindsTest, WhatCannotBeOpenedIsNamedAndWhatWasIsClosed) {

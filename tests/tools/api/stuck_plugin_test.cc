@@ -32,10 +32,13 @@ std::string named(const std::string& plugin) { return "it \\(" + plugin + "\\)";
 std::string plugin() { return testing::build_folder() + "/lib/faulty_plugin.so"; }
 
 // How it ends where steps may wait so long; longer, if its last words are not these by then.
-testing::Limited drive(double seconds, const std::string& fault, const std::string& last) {
+// beside: a kind of device that is open, too.
+testing::Limited drive(double seconds, const std::string& fault, const std::string& last,
+                       const std::string& beside = {}) {
   const auto start = [&](const std::string& limit) {
-    const std::vector<std::string> words = {testing::build_folder() + "/bin/drive_plugin", plugin(),
-                                            limit};
+    std::vector<std::string> words = {testing::build_folder() + "/bin/drive_plugin", plugin(),
+                                      limit};
+    if (!beside.empty()) words.push_back(beside);
     return std::make_unique<testing::Process>(
         words, std::map<std::string, std::string>{{"MILLRACE_FAULT", fault}});
   };
@@ -57,6 +60,16 @@ TEST_P(StuckPluginTest, CloseEndsInTimeAndNamesTheFunction) {
                                          named(plugin())));
   EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
   EXPECT_THAT(outcome.out, Not(HasSubstr("waiting\t0 of 0")));
+}
+
+// The other kind works on, and the close ends no later for it.
+TEST_P(StuckPluginTest, AnotherKindOfDeviceWorksBesideIt) {
+  const auto [outcome, limit] = drive(0.05, GetParam().fault, GetParam().call, "cpu");
+  EXPECT_THAT(outcome.out, HasSubstr("\nbeside\tok\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("close\tDEADLINE_EXCEEDED: closing has waited more than " +
+                                         limit + "[0-9]* s for what has not returned: [^\n]*" +
+                                         std::string(GetParam().call)));
+  EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
 }
 
 // What frees: on a device's thread, in passing, or on the one that is there for it.
