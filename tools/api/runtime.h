@@ -147,8 +147,9 @@ class Runtime {
   // Numbers of this runtime, and those that the program adds: counters that are cheap enough to
   // stay on.
   Metrics& metrics() const;
-  // All of them and those of the devices, now; prometheus_text (core/observe/metrics_text.h) prints
-  // it. The memory of a plugin's devices is as it was at the call before, since a plugin may block.
+  // All of them and those of the devices, now, which with several kinds have the label backend;
+  // prometheus_text (core/observe/metrics_text.h) prints it. The memory of a plugin's devices is as
+  // it was at the call before, since a plugin may block.
   MetricsSnapshot metrics_snapshot() const;
   const RuntimeOptions& options() const;
 
