@@ -23,6 +23,9 @@
 namespace millrace {
 namespace {
 
+// As good as for ever, and twice of it behind now is a time.
+constexpr Duration kLongestClose = std::chrono::hours(24 * 365);
+
 std::unexpected<Error> empty_error(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what + " was given an empty Executable");
 }
@@ -190,6 +193,7 @@ Runtime::~Runtime() {
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOptions& call) {
   if (!options) return std::unexpected(std::move(options).error());
   MILLRACE_TRY_STATUS(options->check());
+  options->close_timeout = std::min(options->close_timeout, kLongestClose);
   MILLRACE_TRY_STATUS(check_in_time(call, steady_clock(), "Runtime::create"));
   // Before anything else is used: oneTBB believes that the workers of the parent are there.
   MILLRACE_TRY_STATUS(check_first_generation("Runtime::create"));

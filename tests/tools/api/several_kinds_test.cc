@@ -155,6 +155,17 @@ TEST(SeveralKindsTest, ADeviceOfAnotherRuntimeIsRefused) {
   }
 }
 
+// Which the undefined behaviour sanitizer sees: no time is that long behind now.
+TEST(SeveralKindsTest, ACloseMayHaveAllTimeThatThereIs) {
+  RuntimeOptions options = cpu_and_memory();
+  options.close_timeout = Duration::max();
+  const Runtime runtime = Runtime::create(std::move(options)).value();
+  EXPECT_LT(runtime.options().close_timeout, Duration::max() / 4);
+  const Device& memory = runtime.device(2);
+  ASSERT_TRUE(wait_blocking(memory.fetch(put(memory, {1, 2}))));
+  EXPECT_TRUE(wait_blocking(runtime.close()));
+}
+
 // The plugin's client stays for what the program holds, and the runtime's end is not held up.
 TEST(SeveralKindsTest, WhatIsHeldOfOneKindOutlivesTheRuntime) {
   Buffer buffer;
