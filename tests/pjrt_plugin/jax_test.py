@@ -84,6 +84,22 @@ class BackendTest(unittest.TestCase):
                 done = run(code, on_plugin(**variables))
                 self.assertEqual(done.stdout.strip(), '3 2 0 [1. 2. 3. 4.]', done.stderr)
 
+    def test_a_step_runs_on_parts_of_a_batch(self):
+        code = ('import jax, jax.numpy as jnp, numpy as np; from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n'
+                'mesh = Mesh(np.array(jax.devices()), ("batch",)); print(len(jax.devices()))\n'
+                'step = jax.jit(lambda w, x, y: (jnp.mean((x @ w - y) ** 2), w - 0.1 * (2 / y.size) * x.T @ (x @ w - y)), donate_argnums=0)\n'
+                'x = np.arange(12, dtype=np.float32).reshape(4, 3); y = np.ones((4, 2), np.float32)\n'
+                'w = jax.device_put(np.zeros((3, 2), np.float32), NamedSharding(mesh, P()))\n'
+                'parts = jax.device_put((x, y), NamedSharding(mesh, P("batch")))\n'
+                'for _ in range(2): loss, w = step(w, *parts)\n'
+                'a = np.zeros((3, 2), np.float32)\n'
+                'for _ in range(2): wanted, a = np.mean((x @ a - y) ** 2), a - 0.1 * (2 / y.size) * x.T @ (x @ a - y)\n'
+                'print(np.allclose(w, a, rtol=1e-4), np.allclose(loss, wanted, rtol=1e-4), w.sharding.is_fully_replicated)\n'
+                'summed = jax.shard_map(lambda v: jax.lax.psum(v, "batch"), mesh=mesh, in_specs=P("batch"), out_specs=P())\n'
+                'print(np.asarray(jax.jit(summed)(jnp.arange(4.))), np.asarray(jax.pmap(lambda v: jax.lax.psum(v, "i"), "i")(jnp.arange(2.))))')
+        done = run(code, on_plugin(CPU_NUM_DEVICES='2'))
+        self.assertEqual(done.stdout, '2\nTrue True True\n[2. 4.] [1. 1.]\n', done.stderr)
+
     def test_an_unknown_option_is_refused(self):
         done = run('import jax; jax.devices()', on_plugin(JAX_PJRT_CLIENT_CREATE_OPTIONS='foo:bar'))
         self.assertNotEqual(done.returncode, 0)

@@ -137,6 +137,38 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(ClientBo
                                                  std::move(how), std::string(options), program);
 }
 
+namespace {
+
+std::string list_of(std::span<const devices::Shape> shapes) {
+  std::string list;
+  for (const devices::Shape& shape : shapes) list += (list.empty() ? "" : ", ") + shape.to_string();
+  return list;
+}
+
+// A program for whole arrays as one of its devices sees it: what it gives and gets. Clients count
+// its parameters and results, and make HLO of it, which has none of Shardy's operations. What runs
+// is one program for all devices.
+std::string text_of_a_device(std::span<const devices::Shape> inputs,
+                             std::span<const devices::Shape> outputs) {
+  std::string parameters, operands, results;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string name = "%arg" + std::to_string(i);
+    parameters += (i == 0 ? "" : ", ") + name + ": " + inputs[i].to_string();
+    operands += (i == 0 ? "" : ", ") + name;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    results += (i == 0 ? "%0#" : ", %0#") + std::to_string(i);
+  const std::string types = list_of(outputs);
+  return "module {\n  func.func public @main(" + parameters + ") -> (" + types + ") {\n    " +
+         (outputs.empty() ? "" : "%0:" + std::to_string(outputs.size()) + " = ") +
+         "\"stablehlo.custom_call\"(" + operands +
+         ") {call_target_name = \"millrace.program_of_all_devices\", has_side_effect = true} : (" +
+         list_of(inputs) + ") -> (" + types + ")\n    return " + results +
+         (outputs.empty() ? "" : " : ") + types + "\n  }\n}\n";
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody& body,
                                                                      std::string_view serialized,
                                                                      std::string_view options) {
@@ -158,12 +190,8 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::load(ClientBody&
 
 Result<std::string_view> CompiledProgram::text() const {
   MutexLock lock(mutex_);
-  if (text_.empty() && !result_shardings_.texts.empty()) {
-    MILLRACE_TRY(const auto module, devices::cpu::read_to_run(source_));
-    MILLRACE_TRY(const auto one,
-                 devices::cpu::for_all_devices(module, {options_.replicas, options_.partitions}));
-    text_ = devices::stablehlo::ir::print(one.module);
-  }
+  if (text_.empty() && !result_shardings_.texts.empty())
+    text_ = text_of_a_device(executable_.input_shapes(), executable_.output_shapes());
   if (text_.empty()) {
     MILLRACE_TRY(const auto module, devices::stablehlo::read_program(source_.code()));
     text_ = devices::stablehlo::ir::print(module);
