@@ -122,7 +122,7 @@ Status make_call(ir::Module& module, ir::Block& block, ir::Op& op, int number,
   MILLRACE_TRY(const spread::Spread made, spread::spread(module, *grid.program, grid.devices));
   const auto arguments = grid.program->inputs().size();
   std::vector<ir::Value*> operands;
-  for (const auto& [device, argument] : made.inputs)
+  for (const auto& [device, argument, holders] : made.inputs)
     operands.push_back(op.operand(device * static_cast<int>(arguments) + argument));
   const std::string name = "spread." + std::to_string(number);
   const ir::NamedAttribute callee[] = {{"callee", module.symbol(name)}};

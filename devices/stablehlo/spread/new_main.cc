@@ -47,7 +47,7 @@ ir::Block& NewMain::begin() {
   for (const Argument& a : arguments_) {
     types.push_back(a.type);
     for (int i = first[index(a.argument)]; i < first[index(a.argument) + 1]; ++i)
-      made_.inputs.push_back({a.devices.front(), i});
+      made_.inputs.push_back({a.devices.front(), i, a.devices});
   }
   body_ = made_.module.create_block(types);
   return *body_;

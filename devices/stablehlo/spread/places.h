@@ -22,6 +22,7 @@ struct Places {
   // Axes of a mesh along which there are clones, in a program of whole arrays.
   std::vector<std::string> manual_axes = {};
   bool is_whole = false;                     // one clone that stands for all devices
+  bool is_each = false;                      // each clone stands for its device alone
   const sharding::Meshes* meshes = nullptr;  // of the program; not owned
 
   int size() const { return static_cast<int>(devices.size()); }

@@ -108,8 +108,9 @@ Result<const ir::Function*> entry_of(const ir::Module& module) {
   return fail(ErrorCode::kInvalidArgument, "the program has no function @main with a body");
 }
 
-Result<Spread> verified(NewMain& main) {
+Result<Spread> verified(NewMain& main, Walk& walk) {
   Spread made = main.finish();
+  made.made_for = walk.made_for();
   MILLRACE_TRY_STATUS(verify::verify(made.module));
   return made;
 }
@@ -135,6 +136,7 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
   if (options.partitions > 1) MILLRACE_TRY_STATUS(check_annotations(module));
   Places places{options.replicas, options.partitions, {}};
   places.meshes = &meshes;
+  places.is_each = true;
   places.devices.resize(static_cast<std::size_t>(options.replicas * options.partitions));
   std::iota(places.devices.begin(), places.devices.end(), 0);
   NewMain made(module, main, places.size());
@@ -155,7 +157,7 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
   for (const Each& each : returned) {
     for (int d = 0; d < places.size(); ++d) made.add_result(d, each[d]);
   }
-  return verified(made);
+  return verified(made, walk);
 }
 
 Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts) {
@@ -192,7 +194,7 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
     walk.set(&argument,
              Each(assemble(make, std::move(parts), layouts.arguments[a], argument.type())));
   }
-  const Places whole{1, devices, {0}, {}, true, &meshes};
+  const Places whole{.partitions = devices, .devices = {0}, .is_whole = true, .meshes = &meshes};
   Frame frame{body, whole, {0}};
   MILLRACE_TRY(const std::vector<Each> returned, walk.block(written, frame));
   for (std::size_t r = 0; r < returned.size(); ++r) {
@@ -212,7 +214,7 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
       for (const int d : part.devices) made.add_result(d, cut_out);
     }
   }
-  return verified(made);
+  return verified(made, walk);
 }
 
 }  // namespace millrace::devices::stablehlo::spread

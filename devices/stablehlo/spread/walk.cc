@@ -1,5 +1,6 @@
 #include "millrace/devices/stablehlo/spread/walk.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -40,18 +41,33 @@ Status Walk::for_each_key(const ir::Op& op, Frame& frame, const std::function<Ke
                           const std::function<Result<Values>(int)>& make) {
   const auto clones = static_cast<std::size_t>(frame.places.size());
   std::vector<Values> results(static_cast<std::size_t>(op.result_count()), Values(clones, nullptr));
-  std::map<Key, Values> made;
+  std::map<Key, std::pair<Values, Members>> made;
+  const int first = into_.op_ids();
   for (const int m : frame.members) {
-    Values& values = made[key(m)];
-    if (values.empty()) {
+    auto& [values, members] = made[key(m)];
+    if (members.empty()) {
       MILLRACE_TRY(values, make(m));
     }
+    members.push_back(m);
     for (std::size_t i = 0; i < results.size(); ++i)
       results[i][static_cast<std::size_t>(m)] = values[i];
   }
+  for (const auto& [unused, each] : made) note(each.first, each.second, frame, first);
   for (std::size_t i = 0; i < results.size(); ++i)
     set(op.result(static_cast<int>(i)), Each(std::move(results[i]), frame.members));
   return {};
+}
+
+void Walk::note(const Values& values, const Members& members, const Frame& frame, int first) {
+  if (!frame.places.is_each) return;
+  for (const ir::Value* v : values) {
+    if (v->def() == nullptr || v->def()->id() < first) continue;
+    const auto id = static_cast<std::size_t>(v->def()->id());
+    made_for_.resize(std::max(made_for_.size(), id + 1));
+    std::vector<int>& devices = made_for_[id];
+    devices.clear();
+    for (const int m : members) devices.push_back(frame.places.device(m));
+  }
 }
 
 Walk::Key Walk::inputs_of(const ir::Op& op, int member) {
@@ -262,9 +278,15 @@ Status Walk::collective(const ir::Op& op, Frame& frame) {
     return copy_region(from, to, member, frame);
   };
   const auto outside = [&](const ir::Value* v) { return at(v)[member]; };
+  const int first = into_.op_ids();
   MILLRACE_TRY(const std::vector<Each> results,
                Collective(op, operands, make, frame.places, frame.members, copy, outside).run());
   set_results(op, results);
+  for (const Each& result : results) {
+    std::map<ir::Value*, Members> getters;
+    for (const int m : frame.members) getters[result[m]].push_back(m);
+    for (const auto& [value, members] : getters) note({value}, members, frame, first);
+  }
   return {};
 }
 

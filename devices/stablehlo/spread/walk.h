@@ -49,6 +49,8 @@ class Walk {
     scope_[static_cast<std::size_t>(v->id())] = std::move(each);
   }
   KnownParts& parts() { return parts_; }
+  // Spread::made_for.
+  std::vector<std::vector<int>> made_for() { return std::move(made_for_); }
   // The operations of `from` at the end of frame.to; gives what stands for the terminator's
   // operands.
   Result<std::vector<Each>> block(const ir::Block& from, Frame& frame);
@@ -63,6 +65,8 @@ class Walk {
   // make(member), once for all members of one key; gives the results by member.
   Status for_each_key(const ir::Op& op, Frame& frame, const std::function<Key(int)>& key,
                       const std::function<Result<Values>(int)>& make);
+  // The members get these values, which operations from number `first` on may have made.
+  void note(const Values& values, const Members& members, const Frame& frame, int first);
   // What an operation computes with: its operands, and what its regions use.
   Key inputs_of(const ir::Op& op, int member);
 
@@ -122,6 +126,7 @@ class Walk {
   Contents contents_;
   std::vector<Each> scope_;  // by value
   KnownParts parts_;         // of whole arrays
+  std::vector<std::vector<int>> made_for_;
   std::unordered_map<const ir::Value*, std::vector<Each>> futures_;
   std::unordered_map<std::int64_t, const ir::Op*> channels_;  // the first operation of each
   std::int64_t budget_;                                       // of operations that are still made

@@ -52,14 +52,18 @@ Result<Walk::Manual> Walk::manual_of(const ir::Op& op, const Frame& frame) {
   manual.is_of_all = frame.places.is_whole && !manual.mesh->axes.empty() &&
                      manual.places.size() == frame.places.partitions &&
                      std::ranges::all_of(manual.mesh->axes, is_manual);
+  manual.places.is_each = manual.is_of_all;
   return manual;
 }
 
 Status Walk::set_places(const ir::Op& op, Manual& manual, const Frame& frame) {
   const Mesh& mesh = *manual.mesh;
   const Places& around = frame.places;
-  manual.places = {around.replicas, around.partitions, {}, around.manual_axes,
-                   false,           around.meshes};
+  manual.places = {.replicas = around.replicas,
+                   .partitions = around.partitions,
+                   .devices = {},
+                   .manual_axes = around.manual_axes,
+                   .meshes = around.meshes};
   std::vector<std::size_t> axes;
   std::int64_t clones = std::ssize(frame.members);
   for (const std::string& name : manual.says.axes) {

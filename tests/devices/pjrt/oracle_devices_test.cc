@@ -84,7 +84,7 @@ Result<Oracle::PerDevice> run_spread(Oracle& oracle, bool theirs, const RandomPr
                                      const Oracle::PerDevice& inputs) {
   MILLRACE_TRY(const spread::Spread made, spread_of(program));
   std::vector<HostArray> arguments;
-  for (const auto& [device, argument] : made.inputs)
+  for (const auto& [device, argument, holders] : made.inputs)
     arguments.push_back(
         inputs[static_cast<std::size_t>(device)][static_cast<std::size_t>(argument)]);
   const Program one = Program::from_text(ir::print(made.module));

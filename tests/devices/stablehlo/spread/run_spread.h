@@ -1,5 +1,6 @@
 // Runs a program for several devices in the tests of spread: text and numbers of each device in,
-// numbers of each device out. What spread makes runs by the definitions of operations.
+// numbers of each device out. What spread makes runs by the definitions of operations; and, divided
+// among processes, as their plans: all give the same.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "millrace/devices/stablehlo/spread/spread.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
+#include "tests/support/divided_programs.h"
 #include "tests/support/interpreter.h"
 
 namespace millrace::devices::stablehlo::spread::testing {
@@ -57,12 +59,43 @@ inline Numbers numbers_of(const cpu::testing::Array& array) {
   return numbers;
 }
 
+// The same by processes, for all numbers of these that the devices can be divided among.
+inline void check_divided(const Spread& made, const PerDevice& inputs, const PerDevice& outputs) {
+  const int devices = static_cast<int>(made.outputs.size());
+  millrace::testing::ArraysOfDevices arrays(inputs.size());
+  const ir::Function& main = *made.module.find("main");
+  for (std::size_t d = 0; d < inputs.size(); ++d) arrays[d].resize(inputs[d].size());
+  for (std::size_t k = 0; k < made.inputs.size(); ++k) {
+    const auto argument = static_cast<std::size_t>(made.inputs[k].argument);
+    for (const int holder : made.inputs[k].holders) {
+      const auto d = static_cast<std::size_t>(holder);
+      arrays[d][argument] = array_of(*main.inputs()[k].shape(), inputs[d][argument]);
+    }
+  }
+  for (int processes = 2; processes <= devices; ++processes) {
+    if (devices % processes != 0) continue;
+    const auto parts = millrace::testing::run_divided(
+        made, {processes, devices / processes}, arrays, static_cast<std::uint64_t>(processes));
+    if (!parts) {
+      ADD_FAILURE() << processes << " processes: " << parts.error().to_string() << "\n"
+                    << ir::print(made.module);
+      continue;
+    }
+    PerDevice found;
+    for (const auto& device : *parts) {
+      auto& out = found.emplace_back();
+      for (const cpu::testing::Array& array : device) out.push_back(numbers_of(array));
+    }
+    EXPECT_EQ(found, outputs) << processes << " processes";
+  }
+}
+
 // inputs: by device and argument. Fails the test if the program does not run.
 inline PerDevice run_spread(const Spread& made, const PerDevice& inputs) {
   const ir::Function& main = *made.module.find("main");
   std::vector<cpu::testing::Array> arrays;
   for (std::size_t k = 0; k < made.inputs.size(); ++k) {
-    const auto& [device, argument] = made.inputs[k];
+    const auto& [device, argument, holders] = made.inputs[k];
     arrays.push_back(
         array_of(*main.inputs()[k].shape(),
                  inputs[static_cast<std::size_t>(device)][static_cast<std::size_t>(argument)]));
@@ -77,6 +110,7 @@ inline PerDevice run_spread(const Spread& made, const PerDevice& inputs) {
     auto& out = outputs.emplace_back();
     for (const int r : device) out.push_back(numbers_of((*results)[static_cast<std::size_t>(r)]));
   }
+  check_divided(made, inputs, outputs);
   return outputs;
 }
 
