@@ -42,7 +42,10 @@ inline devices::cpu::CompileFunction scripted(ScriptedProgram program) {
     Result<std::unique_ptr<CompiledRun>> make_run() const override {
       struct Run final : CompiledRun {
         explicit Run(const ScriptedProgram& p) : program(p) {}
-        Status run(const devices::cpu::RunCall& call) override { return program.body(call); }
+        Result<devices::cpu::RunState> run(const devices::cpu::RunCall& call) override {
+          MILLRACE_TRY_STATUS(program.body(call));
+          return devices::cpu::RunState::kDone;
+        }
         const ScriptedProgram& program;
       };
       return std::make_unique<Run>(program);

@@ -176,11 +176,12 @@ Status run_program(const Program& program) {
     outputs.push_back(memory.emplace_back(std::move(block)).get());
   }
   const auto parallel = make_serial_parallel();
-  return run->run({.inputs = {},
-                   .outputs = outputs,
-                   .parallel = *parallel,
-                   .output_written = [](int) {},
-                   .stop = {}});
+  const auto done = run->run({.inputs = {},
+                              .outputs = outputs,
+                              .parallel = *parallel,
+                              .output_written = [](int) {},
+                              .stop = {}});
+  return done ? Status() : Status(std::unexpected(done.error()));
 }
 
 // The op whose result the failed comparison at "line:column: ..." looked at; "" if that is not what

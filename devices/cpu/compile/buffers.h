@@ -23,6 +23,11 @@ struct Buffer {
   int first = 0, last = 0;
 };
 
+struct Copy {
+  BufferId from = -1, to = -1;
+  std::size_t bytes = 0;
+};
+
 // Thread-safety: external.
 class BufferTable {
  public:

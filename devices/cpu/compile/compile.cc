@@ -128,7 +128,11 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
   if (is_dynamic) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
   if (chosen != nullptr) how.chosen = *chosen;
-  if (counts.devices() > 1) return plan_for_devices(module, counts, how);
+  if (counts.devices() > 1) {
+    return plan_for_devices(module, counts,
+                            {.process = options.process, .processes = options.processes},
+                            std::move(how));
+  }
   return make_plan(module, how);
 }
 

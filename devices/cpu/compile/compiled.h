@@ -14,6 +14,7 @@
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/collective_backend.h"
 #include "millrace/devices/cpu/compile/device_parts.h"
 
 namespace millrace::devices::cpu {
@@ -30,20 +31,30 @@ struct KernelChoice {
 using KernelChoices = std::vector<KernelChoice>;
 
 // Dense, row-major; outputs aligned to kBlockAlignment, inputs at least to kInputAlignment. An
-// output may be the block of the input that it aliases, else they do not overlap.
+// output may be the block of the input that it aliases, else they do not overlap. All of it stays
+// as it is until the run is done.
 struct RunCall {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   Parallel& parallel;
   FunctionRef<void(int)> output_written;  // once per output, as soon as its bytes are final
   std::stop_token stop;                   // gives kCancelled between steps
+  ProcessLaunch* launch = nullptr;        // of a program that spans processes
+};
+
+enum class RunState {
+  kDone,
+  kWaits,  // for what another process gives: resume() once there is reason (ProcessLaunch::await)
 };
 
 // The memory of one execution at a time. Thread-safety: confined.
 class CompiledRun {
  public:
   virtual ~CompiledRun() = default;
-  virtual Status run(const RunCall& call) = 0;
+  // From the beginning, whatever was before.
+  virtual Result<RunState> run(const RunCall& call) = 0;
+  // Goes on after kWaits, with the same call.
+  virtual Result<RunState> resume(const RunCall& /*call*/) { return RunState::kDone; }
 };
 
 // What one execution costs, as far as it is counted: arithmetic on elements (a multiply-add is

@@ -84,9 +84,16 @@ class Fuser {
         position_(graph.nodes.size(), 0),
         readers_(graph.nodes.size()),
         writers_(graph.nodes.size()) {
+    NodeId effect = -1;
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
       const NodeId id = block.nodes[i];
       position_[at(id)] = static_cast<int>(i);
+      // Effects come in the order of the program, as if each read something of the one before.
+      if (has_effect(graph, graph.node(id))) {
+        if (effect >= 0) readers_[at(effect)].push_back(id);
+        if (effect >= 0) writers_[at(id)].push_back(effect);
+        effect = id;
+      }
       for (ValueId v : graph.node(id).outputs) add_readers(v, readers_[at(id)]);
       for (NodeId reader : readers_[at(id)]) writers_[at(reader)].push_back(id);
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,13 @@ namespace millrace::devices::cpu::compiler {
 
 using ValueId = int;
 using NodeId = int;
+
+// What a process gives another one, or takes from it (stablehlo/spread/divide.h).
+struct Exchange {
+  bool gives = false;
+  int edge = 0;
+  int process = 0;  // the other one
+};
 
 enum class NodeKind : std::uint8_t {
   kConstant,
@@ -97,7 +105,8 @@ struct Node {
       region2;                // reducer or comparator; region2: the scatter of a select
   std::vector<Block> blocks;  // kWhile: condition, body; kCase: branches
   std::shared_ptr<const definition::Kernel> kernel;  // kReference
-  bool has_effect = false;  // kReference: it runs though nothing reads its results
+  bool has_effect = false;           // kReference: it runs though nothing reads its results
+  std::optional<Exchange> exchange;  // kReference: in place of the kernel
 };
 
 struct Graph {

@@ -1,5 +1,7 @@
 #include "millrace/devices/cpu/compile/lower_op.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "millrace/devices/cpu/choose/make_kernel.h"
@@ -8,12 +10,27 @@
 #include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/cpu/linalg/csr_product.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
+#include "millrace/devices/stablehlo/spread/divide.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {
 
 using Lowered = Result<std::vector<ValueId>>;
 std::vector<std::int64_t> to_vector(ir::Ints values) { return {values.begin(), values.end()}; }
+
+// nullopt: it is none, or not as divide makes it.
+std::optional<Exchange> exchange_of(const ir::Op& op) {
+  namespace spread = stablehlo::spread;
+  if (op.kind() != ir::OpKind::kCustomCall) return std::nullopt;
+  const bool gives = op.callee() == spread::kGive;
+  const std::int64_t edge = op.int_or(spread::kEdge, -1), process = op.int_or(spread::kProcess, -1);
+  if ((!gives && op.callee() != spread::kTake) || edge < 0 || edge > INT32_MAX || process < 0 ||
+      process >= spread::kMostProcesses || op.operand_count() != (gives ? 1 : 0) ||
+      op.result_count() != (gives ? 0 : 1)) {
+    return std::nullopt;
+  }
+  return Exchange{gives, static_cast<int>(edge), static_cast<int>(process)};
+}
 
 struct Lowering : OpToLower {
   Node base(NodeKind kind, std::vector<std::int64_t> dims = {}) const {
@@ -122,6 +139,12 @@ struct Lowering : OpToLower {
       }
     }
     Node n = base(NodeKind::kReference);
+    if (const auto exchange = exchange_of(op)) {
+      n.exchange = exchange;
+      n.has_effect = true;
+      n.inputs = inputs;
+      return graph.append(to, std::move(n), shapes);
+    }
     MILLRACE_TRY(n.kernel, definition::make_kernel(module, op));
     n.has_effect = n.kernel->has_effect();
     n.inputs = inputs;

@@ -88,6 +88,13 @@ Result<std::unique_ptr<Plan>> make_plan(const ir::Module& module, const PlanOpti
     return fail(ErrorCode::kInvalidArgument, "the program has no function @" + options.function);
   }
   MILLRACE_TRY(compiler::Graph graph, compiler::lower(module, *function));
+  for (const compiler::Node& n : graph.nodes) {
+    if (!n.exchange || options.is_divided) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                ir::to_string(n.location) +
+                    ": the custom calls millrace.give and millrace.take stand for what the runtime "
+                    "does by itself in a program that spans processes");
+  }
   MILLRACE_TRY(const std::vector<int> wanted, donors(*function));
   compiler::simplify(graph);
   PlanParts parts{.donated = donated_arguments(*function)};

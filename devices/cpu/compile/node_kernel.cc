@@ -244,6 +244,13 @@ UnitKernel sort_kernel(const Graph& graph, const Node& n) {
 }
 
 UnitKernel reference_kernel(const Graph& graph, const Node& n) {
+  if (n.exchange) {
+    return {.name = n.exchange->gives ? "give" : "take",
+            .location = n.location,
+            .needs = {.inputs = n.inputs, .outputs = n.outputs},
+            .bytes = graph.shape(n.exchange->gives ? n.inputs[0] : n.outputs[0]).size_bytes(),
+            .exchange = n.exchange};
+  }
   std::vector<ConstArray> from;
   std::vector<MutableArray> into;
   for (ValueId v : n.inputs) from.push_back({graph.shape(v)});

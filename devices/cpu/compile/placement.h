@@ -14,11 +14,6 @@
 
 namespace millrace::devices::cpu::compiler {
 
-struct Copy {
-  BufferId from = -1, to = -1;
-  std::size_t bytes = 0;
-};
-
 struct UnitPlaces {
   struct Block {
     std::vector<UnitPlaces> units;

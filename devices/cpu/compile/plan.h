@@ -13,7 +13,8 @@
 // buffer.
 //
 // A step is one unit: a fused loop, a oneDNN kernel, a copy, a while. Steps name buffers by number;
-// a run resolves the numbers to addresses once, then executes its steps in order.
+// a run resolves the numbers to addresses once, then executes its steps in order. A run may stop
+// where it takes what another process has not given yet, and goes on there.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,7 @@
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/cpu/compile/buffers.h"
 #include "millrace/devices/cpu/compile/compiled.h"
+#include "millrace/devices/cpu/compile/graph.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/ir/module.h"
@@ -52,8 +54,6 @@ struct StepFrame {
   std::byte* scratch;  // as many bytes as the step asked for, 64-byte aligned
   Parallel& parallel;
   OneDnnState* state;  // for steps with a oneDNN kernel, else nullptr
-  // Runs the steps of a nested block; kCancelled when the run was stopped.
-  FunctionRef<Status(const StepList&)> nested;
 
   template <class T = std::byte>
   T* at(BufferId b) const {
@@ -94,15 +94,32 @@ struct StepInfo {
   double operations = 0;
 };
 
+struct Control;
+
+// It runs, or decides which blocks do, or gives or takes its one array.
 struct Step {
   StepInfo info;
   StepFunction run;
+  std::unique_ptr<Control> control;
+  std::optional<compiler::Exchange> exchange;
   std::vector<BufferId> inputs, outputs;  // what run finds in its frame
   std::unique_ptr<OneDnnKernel> kernel;   // whose state a run context makes; or nullptr
   BufferId scratch = -1;                  // -1: none
   int state = -1;                         // index among the context's states
   // Outputs of the program that have their final bytes after this step.
   std::vector<int> outputs_written;
+};
+
+// A while, whose blocks are its condition and its body, or a choice of one of its blocks.
+struct Control {
+  struct Block {
+    StepList steps;
+    std::vector<compiler::Copy> after;  // what brings its results where they are read
+  };
+  bool is_while = false;
+  BufferId decider = -1;               // what the condition gives, u8; which block, i32
+  std::vector<compiler::Copy> before;  // a while's
+  std::vector<Block> blocks;
 };
 
 struct PlanOptions {
@@ -113,6 +130,8 @@ struct PlanOptions {
   // What an earlier compilation of the same program with the same options chose: nothing is
   // measured. What does not fit the program is kDataLoss.
   std::optional<KernelChoices> chosen;
+  // It is what one process runs of a program that spans several (stablehlo/spread/divide.h).
+  bool is_divided = false;
 };
 
 // What a plan is made of.

@@ -46,32 +46,42 @@ struct RunContext::Execution {
   Parallel& parallel;
   FunctionRef<void(int)> output_written;
   const std::stop_token& stop;
+  ProcessLaunch* launch = nullptr;
   const Timed* timed = nullptr;
-  double inside_ms = 0;  // of the steps that the present one has run
 
   Status going_on() const {
     if (!stop.stop_requested()) return {};
     return fail(ErrorCode::kCancelled, "the execution was stopped");
   }
-
-  Status run(const Step& step, const StepFrame& frame) {
-    if (timed == nullptr) return step.run(frame);
-    const double before = std::exchange(inside_ms, 0);
-    const auto begin = steady_clock().now();
-    MILLRACE_TRY_STATUS(step.run(frame));
-    const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
-    (*timed)(step, took.count() - inside_ms);
-    inside_ms = before + took.count();
-    return {};
+  void finish(const Step& step) const {
+    for (int output : step.outputs_written) output_written(output);
   }
 };
+
+Result<RunState> RunContext::run(const RunCall& call) {
+  MILLRACE_TRY_STATUS(begin(call.inputs, call.outputs));
+  return resume(call);
+}
+
+Result<RunState> RunContext::resume(const RunCall& call) {
+  return go_on({call.parallel, call.output_written, call.stop, call.launch});
+}
 
 Status RunContext::run(std::span<const void* const> inputs, std::span<void* const> outputs,
                        Parallel& parallel, FunctionRef<void(int)> output_written,
                        const std::stop_token& stop, const Timed* timed) {
-  Execution execution{parallel, output_written, stop, timed};
+  MILLRACE_TRY_STATUS(begin(inputs, outputs));
+  MILLRACE_TRY(const RunState state, go_on({parallel, output_written, stop, nullptr, timed}));
+  MILLRACE_CHECK(state == RunState::kDone, "a program of one process waits for another");
+  return {};
+}
+
+Status RunContext::begin(std::span<const void* const> inputs, std::span<void* const> outputs) {
   MILLRACE_TRY_STATUS(bind(inputs, outputs));
-  return run_steps(plan_.steps(), execution);
+  levels_.clear();
+  levels_.push_back({.steps = &plan_.steps()});
+  inside_ms_ = 0;
+  return {};
 }
 
 Status RunContext::bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
@@ -106,24 +116,113 @@ Result<std::byte*> RunContext::aligned(std::size_t input, const void* data) {
   return copy.get();
 }
 
-Status RunContext::run_steps(const StepList& steps, Execution& execution) {
-  const auto nested = [&](const StepList& inner) { return run_steps(inner, execution); };
-  // The body of a loop may have no step.
-  if (steps.empty()) MILLRACE_TRY_STATUS(execution.going_on());
-  for (const Step& step : steps) {
+Result<RunState> RunContext::go_on(const Execution& execution) {
+  for (;;) {
+    Level& level = levels_.back();
+    if (level.next == level.steps->size()) {
+      if (level.control == nullptr) return RunState::kDone;
+      // The blocks of a loop may have no step.
+      MILLRACE_TRY_STATUS(execution.going_on());
+      leave(execution);
+      continue;
+    }
+    const Step& step = (*level.steps)[level.next];
     MILLRACE_TRY_STATUS(execution.going_on());
-    const StepFrame frame{
-        .buffers = addresses_.data(),
-        .inputs = step.inputs,
-        .outputs = step.outputs,
-        .scratch = step.scratch < 0 ? nullptr : addresses_[static_cast<std::size_t>(step.scratch)],
-        .parallel = execution.parallel,
-        .state = step.state < 0 ? nullptr : states_[static_cast<std::size_t>(step.state)].get(),
-        .nested = nested};
-    MILLRACE_TRY_STATUS(execution.run(step, frame));
-    for (int output : step.outputs_written) execution.output_written(output);
+    if (step.control != nullptr) {
+      enter(step, execution);
+      continue;
+    }
+    if (step.exchange) {
+      MILLRACE_TRY(const bool done, exchange(step, execution));
+      if (!done) return RunState::kWaits;
+    } else {
+      MILLRACE_TRY_STATUS(run_step(step, execution));
+    }
+    execution.finish(step);
+    ++level.next;
   }
+}
+
+// An index out of range takes the last branch.
+void RunContext::enter(const Step& step, const Execution& execution) {
+  const Control& control = *step.control;
+  Level level{.control = &step};
+  if (control.is_while) {
+    for (const compiler::Copy& each : control.before) copy(each);
+  } else {
+    const std::int32_t index = *reinterpret_cast<const std::int32_t*>(
+        addresses_[static_cast<std::size_t>(control.decider)]);
+    const auto last = static_cast<std::int32_t>(control.blocks.size()) - 1;
+    level.block = static_cast<std::size_t>(index < 0 || index > last ? last : index);
+  }
+  if (execution.timed != nullptr) {
+    level.before_ms = std::exchange(inside_ms_, 0);
+    level.begin = steady_clock().now();
+  }
+  level.steps = &control.blocks[level.block].steps;
+  levels_.push_back(level);
+}
+
+void RunContext::leave(const Execution& execution) {
+  Level& level = levels_.back();
+  const Step& step = *level.control;
+  const Control& control = *step.control;
+  for (const compiler::Copy& each : control.blocks[level.block].after) copy(each);
+  const bool ends =
+      !control.is_while ||
+      (level.block == 0 && *reinterpret_cast<const std::uint8_t*>(
+                               addresses_[static_cast<std::size_t>(control.decider)]) == 0);
+  if (!ends) {
+    level.block = 1 - level.block;
+    level.steps = &control.blocks[level.block].steps;
+    level.next = 0;
+    return;
+  }
+  if (execution.timed != nullptr) {
+    const std::chrono::duration<double, std::milli> took = steady_clock().now() - level.begin;
+    (*execution.timed)(step, took.count() - inside_ms_);
+    inside_ms_ = level.before_ms + took.count();
+  }
+  levels_.pop_back();
+  execution.finish(step);
+  ++levels_.back().next;
+}
+
+Result<bool> RunContext::exchange(const Step& step, const Execution& execution) const {
+  const compiler::Exchange& with = *step.exchange;
+  if (execution.launch == nullptr) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "a program that spans processes runs by a launch of all of them");
+  }
+  const BufferId array = with.gives ? step.inputs[0] : step.outputs[0];
+  const std::span<std::byte> bytes(addresses_[static_cast<std::size_t>(array)], step.info.bytes);
+  if (!with.gives) return execution.launch->take(with.edge, with.process, bytes);
+  MILLRACE_TRY_STATUS(execution.launch->give(with.edge, with.process, bytes));
+  return true;
+}
+
+Status RunContext::run_step(const Step& step, const Execution& execution) {
+  const StepFrame frame{
+      .buffers = addresses_.data(),
+      .inputs = step.inputs,
+      .outputs = step.outputs,
+      .scratch = step.scratch < 0 ? nullptr : addresses_[static_cast<std::size_t>(step.scratch)],
+      .parallel = execution.parallel,
+      .state = step.state < 0 ? nullptr : states_[static_cast<std::size_t>(step.state)].get()};
+  if (execution.timed == nullptr) return step.run(frame);
+  const auto begin = steady_clock().now();
+  MILLRACE_TRY_STATUS(step.run(frame));
+  const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
+  (*execution.timed)(step, took.count());
+  inside_ms_ += took.count();
   return {};
+}
+
+void RunContext::copy(const compiler::Copy& copy) const {
+  std::byte* const to = addresses_[static_cast<std::size_t>(copy.to)];
+  const std::byte* const from = addresses_[static_cast<std::size_t>(copy.from)];
+  // Arrays of no elements may be null.
+  if (copy.bytes > 0 && to != from) std::memcpy(to, from, copy.bytes);
 }
 
 }  // namespace millrace::devices::cpu

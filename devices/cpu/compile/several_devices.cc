@@ -12,6 +12,7 @@
 #include "millrace/devices/stablehlo/sharding/shards.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/spread/contents.h"
+#include "millrace/devices/stablehlo/spread/divide.h"
 #include "millrace/devices/stablehlo/spread/spread.h"
 
 namespace millrace::devices::cpu {
@@ -132,7 +133,8 @@ bool has_mesh(const ir::Module& module) {
                              [](const ir::Op& op) { return op.name() == "sdy.mesh"; });
 }
 
-Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts) {
+Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts,
+                                   const ProcessPart& part) {
   const ir::Function* const main = stablehlo::specialise::entry(module);
   if (main == nullptr)
     return fail(ErrorCode::kInvalidArgument, "the program has no function @main");
@@ -151,6 +153,12 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
                    ? spread_global(module, *main, counts, parts)
                    : stablehlo::spread::spread(
                          module, {.replicas = counts.replicas, .partitions = counts.partitions}));
+  if (part.processes > 1) {
+    MILLRACE_TRY(
+        one, stablehlo::spread::divide(
+                 one, {.processes = part.processes, .devices = counts.devices() / part.processes},
+                 part.process));
+  }
   for (const stablehlo::spread::Spread::Part& input : one.inputs)
     parts.inputs.push_back({.device = input.device, .argument = input.argument});
   parts.outputs = std::move(one.outputs);
@@ -159,8 +167,10 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
 
 Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& module,
                                                          const DeviceCounts& counts,
-                                                         const PlanOptions& options) {
-  MILLRACE_TRY(OneProgram one, for_all_devices(module, counts));
+                                                         const ProcessPart& part,
+                                                         PlanOptions options) {
+  MILLRACE_TRY(OneProgram one, for_all_devices(module, counts, part));
+  options.is_divided = part.processes > 1;
   MILLRACE_TRY(std::unique_ptr<Plan> plan, make_plan(one.module, options));
   return std::make_shared<const SpreadPlan>(std::move(plan), std::move(one.parts));
 }

@@ -24,6 +24,12 @@ DeviceCounts device_counts(const ir::Module& module);
 // for whole arrays then, of which each device has a part.
 bool has_mesh(const ir::Module& module);
 
+// Which part of the devices of a program are those of this process, of as many each.
+struct ProcessPart {
+  int process = 0;
+  int processes = 1;
+};
+
 // What runs for all devices, without collectives, and what is whose.
 struct OneProgram {
   ir::Module module;
@@ -33,10 +39,13 @@ struct OneProgram {
 // module is verified, and read_to_run() has made its shapes static. kInvalidArgument with the place
 // for what does not fit the devices; kUnimplemented for what they cannot do, and for shapes that
 // are dynamic after all.
-Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts);
+// With several processes: what runs for the devices of this one (stablehlo/spread/divide.h).
+Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts& counts,
+                                   const ProcessPart& part = {});
 
 Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& module,
                                                          const DeviceCounts& counts,
-                                                         const PlanOptions& options);
+                                                         const ProcessPart& part,
+                                                         PlanOptions options);
 
 }  // namespace millrace::devices::cpu

@@ -6,47 +6,6 @@
 #include <utility>
 
 namespace millrace::devices::cpu::compiler {
-namespace {
-
-void run(const Copy& copy, const StepFrame& f) {
-  // Arrays of no elements may be null.
-  if (copy.bytes > 0 && f.at(copy.to) != f.at(copy.from))
-    std::memcpy(f.at(copy.to), f.at(copy.from), copy.bytes);
-}
-
-// A nested block with the copies at its end.
-struct InnerBlock {
-  StepList steps;
-  std::vector<Copy> after;
-
-  Status run(const StepFrame& f) const {
-    MILLRACE_TRY_STATUS(f.nested(steps));
-    for (const Copy& copy : after) compiler::run(copy, f);
-    return {};
-  }
-};
-
-// An index out of range takes the last branch.
-StepFunction control_function(bool is_while, std::vector<InnerBlock> inner, const UnitPlaces& at) {
-  const auto blocks = std::make_shared<const std::vector<InnerBlock>>(std::move(inner));
-  if (!is_while) {
-    return [blocks, selector = at.decider](const StepFrame& f) -> Status {
-      const std::int32_t index = *f.at<const std::int32_t>(selector);
-      const auto last = static_cast<std::int32_t>(blocks->size()) - 1;
-      return (*blocks)[static_cast<std::size_t>(index < 0 || index > last ? last : index)].run(f);
-    };
-  }
-  return [blocks, before = at.before, proceeds = at.decider](const StepFrame& f) -> Status {
-    for (const Copy& copy : before) run(copy, f);
-    while (true) {
-      MILLRACE_TRY_STATUS((*blocks)[0].run(f));
-      if (*f.at<const std::uint8_t>(proceeds) == 0) return {};
-      MILLRACE_TRY_STATUS((*blocks)[1].run(f));
-    }
-  };
-}
-
-}  // namespace
 
 StepList make_steps(std::vector<UnitKernel> kernels, const std::vector<UnitPlaces>& places,
                     std::vector<const OneDnnKernel*>& onednn) {
@@ -54,6 +13,7 @@ StepList make_steps(std::vector<UnitKernel> kernels, const std::vector<UnitPlace
   for (std::size_t i = 0; i < places.size(); ++i) {
     UnitKernel& kernel = kernels[i];
     const UnitPlaces& at = places[i];
+    const bool computes = kernel.run != nullptr || kernel.exchange.has_value();
     const auto add = [&](std::string name, StepFunction run, std::vector<BufferId> inputs,
                          std::vector<BufferId> outputs) -> Step& {
       Step& step = steps.emplace_back();
@@ -67,21 +27,29 @@ StepList make_steps(std::vector<UnitKernel> kernels, const std::vector<UnitPlace
       return step;
     };
     if (!at.blocks.empty()) {
-      std::vector<InnerBlock> inner;
+      auto control = std::make_unique<Control>();
+      control->is_while = kernel.is_while;
+      control->decider = at.decider;
+      if (kernel.is_while) control->before = at.before;
       for (std::size_t b = 0; b < at.blocks.size(); ++b) {
-        inner.push_back({make_steps(std::move(kernel.blocks[b]), at.blocks[b].units, onednn),
-                         at.blocks[b].after});
+        control->blocks.push_back(
+            {make_steps(std::move(kernel.blocks[b]), at.blocks[b].units, onednn),
+             at.blocks[b].after});
       }
-      add(kernel.name, control_function(kernel.is_while, std::move(inner), at), {}, {});
+      add(kernel.name, {}, {}, {}).control = std::move(control);
     } else {
       for (const Copy& copy : at.before) {
-        const auto step = [copy](const StepFrame& f) { run(copy, f); };
-        add(kernel.run ? "copy" : kernel.name, always(step), {copy.from}, {copy.to}).info.bytes =
+        const auto step = [bytes = copy.bytes](const StepFrame& f) {
+          // Arrays of no elements may be null.
+          if (bytes > 0 && f.out() != f.in()) std::memcpy(f.out(), f.in(), bytes);
+        };
+        add(computes ? "copy" : kernel.name, always(step), {copy.from}, {copy.to}).info.bytes =
             2 * copy.bytes;
       }
     }
-    if (kernel.run) {
+    if (computes) {
       Step& step = add(kernel.name, std::move(kernel.run), at.inputs, at.outputs);
+      step.exchange = kernel.exchange;
       step.info.scratch_bytes = kernel.needs.scratch_bytes;
       step.info.bytes = kernel.bytes;
       step.info.operations = kernel.operations;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct UnitKernel {
   double operations = 0;
   std::vector<std::vector<UnitKernel>> blocks = {};  // of control flow
   bool is_while = false;  // its blocks are a condition and a body; else they are branches
+  std::optional<Exchange> exchange = {};  // in place of run
 };
 
 // The kernels of the root's units, in their order. Convolutions take their choices from options or

@@ -28,13 +28,13 @@ Shape vector(std::int64_t n) { return Shape(DType::kF32, {n}); }
 class CopyRun final : public CompiledRun {
  public:
   CopyRun(std::int64_t elements, Counts& counts) : elements_(elements), counts_(counts) {}
-  Status run(const RunCall& call) override {
+  Result<RunState> run(const RunCall& call) override {
     ++counts_.runs;
     const auto* from = reinterpret_cast<const float*>(call.inputs[0]);
     auto* to = reinterpret_cast<float*>(call.outputs[0]);
     for (std::int64_t i = 0; i < elements_; ++i) to[i] = from[i] + 1;
     call.output_written(0);
-    return {};
+    return RunState::kDone;
   }
 
  private:
