@@ -40,10 +40,15 @@ struct CompileOptions {
   Braced<ListOf<DeviceId>> devices = ListOf<DeviceId>(DeviceId{0});
   int replicas = 1;
   int partitions = 1;
+  // A program that spans processes of a job (Runtime::job): all of them compile it, with as many
+  // devices each, replicas * partitions / processes, of which `devices` names this one's. Those of
+  // the first process are the first of the program's. Each launch is made by all of them.
+  int processes = 1;
+  int process = 0;  // which of them this is; the client says so
   // True: one executable that may run on any one device of the client, chosen at each execution.
   bool portable = true;
   // True: it runs on any one device: `devices` say nothing.
-  bool on_any_one() const { return portable && replicas == 1 && partitions == 1; }
+  bool on_any_one() const { return portable && replicas == 1 && partitions == 1 && processes == 1; }
   // True: the same bits every time, whatever the number of threads (no choices by timing).
   bool deterministic = false;
   // A stop ends a compilation with kCancelled at its next stage; a plugin that cannot stop compiles

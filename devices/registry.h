@@ -19,6 +19,7 @@
 #include "millrace/core/base/process_place.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/collective_backend.h"
 
 namespace millrace::devices {
 
@@ -59,6 +60,8 @@ struct ClientOptions {
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
   std::map<std::string, Attribute> settings = {};  // create options of a plugin, passed through
   ProcessPlace process = {};
+  // What carries programs over processes, for the CPU device (cpu/devices.h).
+  std::function<CollectiveBackend*()> processes = {};
   KeyValueStore* store = nullptr;  // shared by the job's processes; nullptr: none
   // How long the close of the client waits for what a plugin has begun.
   Duration close_timeout = std::chrono::seconds(30);

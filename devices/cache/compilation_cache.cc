@@ -66,6 +66,7 @@ Digest CompilationCache::key(std::string_view identity, const Program& program,
   add_field(hash, EntryFolder::kMagic);
   add_field(hash, identity);
   std::string words = std::to_string(options.replicas) + " " + std::to_string(options.partitions) +
+                      (options.processes > 1 ? " of " + std::to_string(options.processes) : "") +
                       (options.portable ? " portable" : " bound") +
                       (options.deterministic ? " deterministic" : "");
   if (!options.on_any_one()) {

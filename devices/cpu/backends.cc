@@ -29,7 +29,8 @@ Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
                         .lane_suffix = options.lane_suffix,
                         .memory_bytes = options.memory_bytes,
                         .inline_time = options.inline_time,
-                        .compile = &compile};
+                        .compile = &compile,
+                        .processes = options.processes};
   for (int i = 0; i < devices; ++i) made.threads.push_back(options.threads(i, devices));
   return std::make_unique<CpuClient>(std::move(made));
 }

@@ -6,6 +6,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cache/build_id.h"
+#include "millrace/devices/cache/sha256.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/copy.h"
 #include "millrace/devices/cpu/execution.h"
@@ -16,6 +17,15 @@
 
 namespace millrace::devices::cpu {
 namespace {
+
+// The n-th compilation of a digest in a process belongs to the n-th in the others.
+std::string digest_of(const Program& program, const CompileOptions& options) {
+  Sha256 hash;
+  hash.add(std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
+           std::to_string(options.processes) + (options.deterministic ? " d\n" : "\n"));
+  hash.add(program.code());
+  return to_hex(hash.finish());
+}
 
 LateArray late_array(const Shape& shape, CpuDevice& device, Ref<Block> block) {
   auto array = make_ref<CpuArray>();
@@ -41,13 +51,19 @@ CpuClient::~CpuClient() {
 Result<std::vector<CpuDevice*>> CpuClient::find_devices(const Program& program,
                                                         const CompileOptions& options) const {
   std::vector<CpuDevice*> found;
-  const auto wanted =
-      static_cast<std::int64_t>(options.replicas) * std::int64_t{options.partitions};
-  const std::string what = program.name() + " is for " + std::to_string(options.replicas) +
-                           " replicas of " + std::to_string(options.partitions) + " partitions";
+  const auto all = static_cast<std::int64_t>(options.replicas) * std::int64_t{options.partitions};
+  std::string what = program.name() + " is for " + std::to_string(options.replicas) +
+                     " replicas of " + std::to_string(options.partitions) + " partitions";
   if (options.replicas < 1 || options.partitions < 1)
     return fail(ErrorCode::kInvalidArgument, what + ": there is at least one of each");
-  if (options.on_any_one() || (wanted == 1 && options.devices.empty())) return found;
+  if (options.processes != 1) what += " on " + std::to_string(options.processes) + " processes";
+  if (options.processes < 1 || all % options.processes != 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                what + ": each process has as many of the " + std::to_string(all) + " devices");
+  }
+  const std::int64_t wanted = all / options.processes;
+  if (options.processes > 1) what += ", each";
+  if (options.on_any_one() || (all == 1 && options.devices.empty())) return found;
   if (wanted > std::ssize(devices_.all)) {
     return fail(ErrorCode::kInvalidArgument, what + ", which takes " + std::to_string(wanted) +
                                                  " devices; the CPU client has " +
@@ -73,10 +89,19 @@ Result<std::vector<CpuDevice*>> CpuClient::find_devices(const Program& program,
 Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
                                    const KernelChoices* chosen) {
   MILLRACE_TRY(std::vector<CpuDevice*> found, find_devices(program, options));
-  Result<std::shared_ptr<const Compiled>> compiled =
-      devices_.options.compile(program, options, chosen);
+  CompileOptions how = options;
+  CollectiveBackend* others = nullptr;
+  if (options.processes > 1) {
+    MILLRACE_TRY(others, find_processes(program, options.processes));
+    how.process = others->process();
+  }
+  Result<std::shared_ptr<const Compiled>> compiled = devices_.options.compile(program, how, chosen);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
+  Ref<ProgramLink> link;
+  if (others != nullptr) {
+    MILLRACE_TRY(link, others->open(program.name(), digest_of(program, options)));
+  }
   MILLRACE_CHECK(found.size() < 2 || (*compiled)->device_parts() != nullptr,
                  "a program for several devices says what is whose");
   return Executable(
@@ -84,7 +109,18 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
                               CpuExecutable::Options{.replicas = options.replicas,
                                                      .partitions = options.partitions,
                                                      .devices = std::move(found),
-                                                     .deterministic = options.deterministic}));
+                                                     .deterministic = options.deterministic,
+                                                     .link = std::move(link)}));
+}
+
+Result<CollectiveBackend*> CpuClient::find_processes(const Program& program, int wanted) const {
+  CollectiveBackend* const others =
+      devices_.options.processes ? devices_.options.processes() : nullptr;
+  const int there = others == nullptr ? 1 : others->processes();
+  if (there == wanted) return others;
+  return fail(ErrorCode::kInvalidArgument,
+              program.name() + " spans " + std::to_string(wanted) + " processes; the job has " +
+                  std::to_string(there) + (others == nullptr ? " (millrace launch -n N)" : ""));
 }
 
 Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
@@ -101,6 +137,8 @@ Result<Executable> CpuClient::load(std::string_view serialized) {
   if (!read.devices.empty()) {
     options.portable = false;
     options.devices = ListOf<DeviceId>(read.devices);
+    options.processes = static_cast<int>(static_cast<std::int64_t>(read.replicas) *
+                                         read.partitions / std::ssize(read.devices));
   }
   return make(program, options, read.compiler == compiler_digest(*this) ? &read.choices : nullptr);
 }
@@ -231,6 +269,7 @@ Status CpuClient::kill(DeviceId device, const Error& cause) {
   const Error failure =
       cause.with_detail(DeviceFailure{device, cause, devices_.options.clock->now()});
   target->kill(failure);
+  devices_.waiting.interrupt();
   devices_.gathering.give_up(*target,
                              failure.with_context("CPU device " + std::to_string(index(device)) +
                                                   " of a launch has failed"));

@@ -56,6 +56,8 @@ class CpuClient final : public Client {
   // The devices that a program is bound to; none for one that runs on any.
   Result<std::vector<CpuDevice*>> find_devices(const Program& program,
                                                const CompileOptions& options) const;
+  // The backend of a job with so many processes.
+  Result<CollectiveBackend*> find_processes(const Program& program, int wanted) const;
   Result<Executable> make(const Program& program, const CompileOptions& options,
                           const KernelChoices* chosen);
   Result<CpuDevice*> find_open(DeviceId device);

@@ -14,6 +14,26 @@ CpuDevices::CpuDevices(Client& of, CpuClientOptions given) : client(of), options
   }
 }
 
+void WaitingLaunches::add(std::shared_ptr<ProcessLaunch> launch) {
+  MutexLock lock(mutex_);
+  const ProcessLaunch* const key = launch.get();
+  all_.emplace(key, std::move(launch));
+}
+
+void WaitingLaunches::erase(const ProcessLaunch* launch) {
+  MutexLock lock(mutex_);
+  all_.erase(launch);
+}
+
+void WaitingLaunches::interrupt() {
+  std::map<const ProcessLaunch*, std::shared_ptr<ProcessLaunch>> now;
+  {
+    MutexLock lock(mutex_);
+    now = all_;
+  }
+  for (const auto& [key, launch] : now) launch->interrupt();
+}
+
 Result<CpuDevice*> CpuDevices::find(DeviceId device, int memory) const {
   const auto i = static_cast<std::size_t>(index(device));
   if (index(device) < 0 || i >= all.size()) {

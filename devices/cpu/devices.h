@@ -4,14 +4,17 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "millrace/core/async/executor.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/core/base/clock.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/collective_backend.h"
 #include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/device.h"
 #include "millrace/devices/cpu/gathering.h"
@@ -36,6 +39,23 @@ struct CpuClientOptions {
   // threads.
   Duration inline_time{0};
   CompileFunction compile = {};  // needed
+  // For programs that span processes; asked for each. Left out, or nullptr: there are no others.
+  // Its owner closes it before the client, whose close waits for their launches, and keeps it as
+  // long as the client.
+  std::function<CollectiveBackend*()> processes = {};
+};
+
+// Launches that wait for another process. Thread-safety: thread-safe.
+class WaitingLaunches {
+ public:
+  void add(std::shared_ptr<ProcessLaunch> launch);
+  void erase(const ProcessLaunch* launch);
+  // They look whether they must end.
+  void interrupt();
+
+ private:
+  Mutex mutex_;
+  std::map<const ProcessLaunch*, std::shared_ptr<ProcessLaunch>> all_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 // Owned by its client. Thread-safety: as its parts.
@@ -51,6 +71,7 @@ class CpuDevices {
   Scope scope{"the CPU client"};  // held by what is in flight
   std::vector<std::unique_ptr<CpuDevice>> all;
   Gathering gathering{scope};  // launches that come as one call per device
+  WaitingLaunches waiting;
 };
 
 }  // namespace millrace::devices::cpu

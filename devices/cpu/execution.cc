@@ -247,7 +247,7 @@ class Execution::InputWaiter final : public Waiter, public Pooled {
 Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold)
     : device_(&device),
       executable_(std::move(executable)),
-      spans_(executable_->devices_per_launch() > 1),
+      spans_(executable_->devices_per_launch() > 1 || executable_->spans_processes()),
       hold_(std::move(hold)),
       inputs_(devices().size() * executable_->input_shapes().size()),
       given_(inputs_.size()),
@@ -255,6 +255,7 @@ Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Ho
       done_(make_ref<QuietCell>()),
       pending_(devices().size()) {
   for (Ref<CpuArray>& output : outputs_) output = make_ref<CpuArray>();
+  if (executable_->spans_processes()) with_others_ = executable_->next_launch();
 }
 
 void Execution::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
@@ -348,25 +349,38 @@ std::size_t Execution::place_of(std::size_t input) const {
 }
 
 void Execution::run() noexcept {
-  Status status;
+  Result<RunState> state = RunState::kDone;
   recorded_ = device_->trace() != nullptr;
   const TimePoint begin = device_->clock().now();
   try {
-    status = executable_->prepare();
-    if (status) status = run_program();
+    state = run_ == nullptr ? begin_program() : continue_program(false);
   } catch (...) {  // std::bad_alloc
-    status = std::unexpected(millrace::detail::exception_to_error(std::current_exception()));
+    state = std::unexpected(millrace::detail::exception_to_error(std::current_exception()));
   }
   const TimePoint end = device_->clock().now();
   for (CpuDevice* device : devices()) device->add_busy(end - begin);
-  executable_->took(end - begin);
   if (recorded_) record(begin, end);
+  if (state && *state == RunState::kWaits) return wait_for_others();
+  const Status status = state ? Status() : Status(std::unexpected(state.error()));
+  executable_->took(end - begin);
   if (status && last_output_) write(*last_output_);
   for (std::size_t o = 0; status && spans_ && o < outputs_.size(); ++o) write(o);
   CpuDevice& device = *device_;
   inputs_ = {};  // their blocks are free for the next one
   device.next();
   finish(status);
+}
+
+// Others may run on the device. Nothing of this may be touched once it awaits.
+void Execution::wait_for_others() {
+  const std::shared_ptr<ProcessLaunch> launch = with_others_;
+  CpuDevice& device = *device_;
+  if (!on_stop_) {
+    executable_->waiting().add(launch);
+    on_stop_.emplace(stop_, [launch] { launch->interrupt(); });
+  }
+  device.next();
+  launch->await([this, &device] { device.enqueue(*this); });
 }
 
 void Execution::record(TimePoint begin, TimePoint end) const {
@@ -392,40 +406,69 @@ void Execution::fail_unrun() {
                                            " closed before " + executable_->name() + " ran"));
 }
 
-Status Execution::run_program() {
+Result<RunState> Execution::begin_program() {
+  MILLRACE_TRY_STATUS(executable_->prepare());
   MILLRACE_TRY_STATUS(alive());
+  if (with_others_ != nullptr) {
+    if (stop_.stop_requested()) return stopped();
+    MILLRACE_TRY(const bool has_begun, with_others_->begin());
+    if (!has_begun) return RunState::kWaits;
+  }
   MILLRACE_TRY_STATUS(assign_blocks());
-  MILLRACE_TRY(const MemoryPool::Use temporaries,
+  MILLRACE_TRY(MemoryPool::Use temporaries,
                device_->memory().use(executable_->compiled().temporary_bytes()));
-  MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
-  PooledArray<const void*> inputs(executable_->compiled().inputs().size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[place_of(i)]->block()->data();
-  PooledArray<void*> outputs(outputs_.size());
-  for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
-  std::size_t left = outputs_.size();
-  auto written = [this, &left](int output) {
+  temporaries_.emplace(std::move(temporaries));
+  input_bytes_ = PooledArray<const void*>(executable_->compiled().inputs().size());
+  for (std::size_t i = 0; i < input_bytes_.size(); ++i)
+    input_bytes_[i] = inputs_[place_of(i)]->block()->data();
+  output_bytes_ = PooledArray<void*>(outputs_.size());
+  for (std::size_t o = 0; o < outputs_.size(); ++o) output_bytes_[o] = blocks_[o]->data();
+  left_ = outputs_.size();
+  MILLRACE_TRY(run_, executable_->take_run());
+  return continue_program(true);
+}
+
+Result<RunState> Execution::continue_program(bool begins) {
+  auto written = [this](int output) {
     const auto o = static_cast<std::size_t>(output);
     if (spans_) return;             // CE-2
     if (!device_->alive()) return;  // nothing comes from a device that has failed
-    --left;
-    if (recorded_ && left == 0) {
+    --left_;
+    if (recorded_ && left_ == 0) {
       last_output_ = o;  // what has waited for all of them finds the run in the trace
     } else {
       write(o);
     }
   };
-  const Status status =
-      run->run({.inputs = inputs.span(),
-                .outputs = outputs.span(),
-                .parallel = executable_->parallel() != nullptr ? *executable_->parallel()
-                                                               : device_->parallel(),
-                .output_written = written,
-                .stop = stop_});
-  executable_->release_run(std::move(run));
+  const RunCall call{.inputs = input_bytes_.span(),
+                     .outputs = output_bytes_.span(),
+                     .parallel = executable_->parallel() != nullptr ? *executable_->parallel()
+                                                                    : device_->parallel(),
+                     .output_written = written,
+                     .stop = stop_,
+                     .launch = with_others_.get()};
+  const Result<RunState> state = begins ? run_->run(call) : run_->resume(call);
+  if (state && *state == RunState::kWaits && alive() && !stop_.stop_requested()) return state;
+  end_run();
   MILLRACE_TRY_STATUS(alive());
-  if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
-    return std::unexpected(stopped_error(*executable_, deadline_, device_->clock().now()));
-  return status;
+  const bool cut_off =
+      state ? *state == RunState::kWaits : state.error().code() == ErrorCode::kCancelled;
+  if (cut_off && stop_.stop_requested()) return stopped();
+  return state;
+}
+
+std::unexpected<Error> Execution::stopped() const {
+  const Error why = stopped_error(*executable_, deadline_, device_->clock().now());
+  const std::string whom = with_others_ != nullptr ? with_others_->waits_for() : std::string();
+  return std::unexpected(whom.empty() ? why : why.with_context("it waited for " + whom));
+}
+
+void Execution::end_run() {
+  if (run_ == nullptr) return;
+  executable_->release_run(std::move(run_));
+  temporaries_.reset();
+  input_bytes_ = {};
+  output_bytes_ = {};
 }
 
 void Execution::write(std::size_t output) {
@@ -471,6 +514,13 @@ bool Execution::is_exclusive(std::size_t place) const {
 
 void Execution::finish(const Status& status) {
   const Scope::Hold hold = std::move(hold_);
+  if (with_others_ != nullptr) {
+    on_stop_.reset();
+    executable_->waiting().erase(with_others_.get());
+    with_others_->end(status);
+    with_others_ = nullptr;
+  }
+  end_run();
   inputs_ = {};
   blocks_ = {};
   for (Ref<CpuArray>& output : outputs_) {

@@ -1,15 +1,19 @@
 // CpuExecutable and Execution: a compiled program on CPU devices, and one launch of it: from
 // handles, through the wait for the inputs' bytes, to the end of the program.
-//  - CE-1 a launch on several devices is one entry in one line, that of its first device: no thread
-//    waits for another inside of it, so launches that meet in any order all end.
+//  - CE-1 a launch on several devices is one entry in one line, that of its first device: no
+//    thread waits for another inside of it, so launches that meet in any order all end.
 //  - CE-2 where a part of it fails, or one of its devices has failed, the outputs of all its
-//  devices
-//    get that error; none of them is written before all are.
+//    devices get that error; none of them is written before all are.
+//  - CE-3 a launch of a program that spans processes waits for these outside of the line: others
+//    run on its devices meanwhile, and no thread waits. An error that ends it in one process does
+//    so in all that lack something by then.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,6 +48,7 @@ class CpuExecutable final : public ExecutableBody {
     int partitions = 1;
     std::vector<CpuDevice*> devices = {};
     bool deterministic = false;
+    Ref<ProgramLink> link = {};  // to the other processes of a program that spans several
   };
   CpuExecutable(CpuDevices& devices, const Program& program,
                 std::shared_ptr<const Compiled> compiled, Options options);
@@ -59,7 +64,11 @@ class CpuExecutable final : public ExecutableBody {
   std::span<const bool> donated_inputs() const override {
     return {donated_.get(), input_shapes().size()};
   }
-  int devices_per_launch() const override { return options_.replicas * options_.partitions; }
+  // Those of this process.
+  int devices_per_launch() const override {
+    return spans_processes() ? static_cast<int>(options_.devices.size())
+                             : options_.replicas * options_.partitions;
+  }
   // For a program of dynamic shapes: the most that a launch so far has taken, with the outputs
   // whose shapes are not known before.
   std::int64_t temporary_bytes() const override;
@@ -73,6 +82,10 @@ class CpuExecutable final : public ExecutableBody {
   Result<std::string> serialize() const override;
   // "flops" and "bytes accessed", as the plan counts them.
   Result<Attributes> cost_analysis() const override;
+
+  bool spans_processes() const { return static_cast<bool>(options_.link); }
+  std::unique_ptr<ProcessLaunch> next_launch() { return options_.link->next_launch(); }
+  WaitingLaunches& waiting() const { return devices_.waiting; }
 
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();
@@ -125,9 +138,9 @@ class CpuExecutable final : public ExecutableBody {
 };
 
 // Life: waits for the calls of its devices and for their inputs -> stands in the line of the first
-// device -> runs -> ends. Owned by what will call it next: calls to come, input waiters, the line,
-// the executor. Counted: Gathering holds it besides. Thread-safety: external; the order of its life
-// makes it so.
+// device -> runs [-> waits for another process -> stands in the line -> runs ...] -> ends. Owned by
+// what will call it next: calls to come, input waiters, the line, the executor. Counted: Gathering
+// holds it besides. Thread-safety: external; the order of its life makes it so.
 class Execution final : public GatheredLaunch, public InLine, public Pooled {
  public:
   using Pooled::operator new;
@@ -150,7 +163,8 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
 
   void run() noexcept override;
   void drop() noexcept override;
-  bool is_short() const override { return executable_->is_short(); }
+  // What goes on because another process gave something does not do so on the thread that heard it.
+  bool is_short() const override { return with_others_ == nullptr && executable_->is_short(); }
   void fail_unrun() override;
 
  private:
@@ -165,7 +179,13 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   // Where argument `input` of the program that runs stands among inputs_.
   std::size_t place_of(std::size_t input) const;
   void input_done();
-  Status run_program();
+  Result<RunState> begin_program();
+  Result<RunState> continue_program(bool begins);
+  // Goes on once another process has given what it waits for, or there is reason to end.
+  void wait_for_others();
+  // With whom it waited for, where it did.
+  std::unexpected<Error> stopped() const;
+  void end_run();
   void record(TimePoint begin, TimePoint end) const;
   void write(std::size_t output);
   Status assign_blocks();
@@ -175,7 +195,7 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
 
   CpuDevice* const device_;
   const Ref<CpuExecutable> executable_;
-  const bool spans_;  // several devices
+  const bool spans_;  // several devices, or processes
   Scope::Hold hold_;
   std::stop_token stop_;
   TimePoint deadline_ = kNoDeadline;
@@ -183,7 +203,14 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   PooledArray<Ref<CpuArray>> inputs_;  // of all devices, one after the other
   PooledArray<bool> given_;            // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;
-  PooledArray<Ref<Block>> blocks_;          // of the outputs, while it runs
+  PooledArray<Ref<Block>> blocks_;    // of the outputs, while it runs
+  std::unique_ptr<CompiledRun> run_;  // the four of a run that is under way
+  std::optional<MemoryPool::Use> temporaries_;
+  PooledArray<const void*> input_bytes_;
+  PooledArray<void*> output_bytes_;
+  std::size_t left_ = 0;                        // outputs that are not written
+  std::shared_ptr<ProcessLaunch> with_others_;  // of a program that spans processes
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   bool recorded_ = false;                   // the run goes into the trace
   std::optional<std::size_t> last_output_;  // of a recorded run: written once it is in the trace
   const Ref<Cell<void>> done_;

@@ -218,6 +218,12 @@ Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
 
 Result<std::string> PjrtClient::written_options(const Program& program,
                                                 const CompileOptions& options) {
+  if (options.processes != 1) {
+    return fail(ErrorCode::kUnimplemented,
+                program.name() + " spans " + std::to_string(options.processes) +
+                    " processes, which only the CPU device does by the job; a plugin's devices of "
+                    "all processes are named by its own device assignment");
+  }
   std::vector<std::int64_t> ids;
   if (!options.on_any_one()) {
     const auto count =
