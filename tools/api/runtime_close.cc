@@ -218,6 +218,9 @@ Task<void> Runtime::Core::close_all() {
   // Nothing is left out because something before it failed: the first error is returned when all is
   // over. Parts that make() did not reach are empty.
   if (actors::RemoteActors* const reached = remote_here()) note(co_await reached->close());
+  // What waits for another process ends: the devices wait for it.
+  for (collectives::ProgramLinks* const each : links_here())
+    each->close(Error(ErrorCode::kUnavailable, "the runtime was closed"));
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {
@@ -237,6 +240,7 @@ Task<void> Runtime::Core::close_all() {
   note(co_await std::move(threads_end));
   if (loop) note(co_await loop->close());
   if (loop_timers) note(co_await loop_timers->close());
+  for (collectives::ProgramLinks* const each : links_here()) note(co_await each->drained());
   if (job) note(co_await job->close());
   closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);

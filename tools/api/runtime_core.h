@@ -13,6 +13,7 @@
 
 #include "millrace/actors/handler_watch.h"
 #include "millrace/actors/remote/remote_actors.h"
+#include "millrace/collectives/program_links.h"
 #include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/async/coroutine.h"
@@ -69,11 +70,15 @@ struct Runtime::Core {
   bool calls_may_block() const;                              // of any kind
   std::string calls_under_way() const;
   devices::DeviceThreads make_device_threads(int i, int n);
+  // What carries programs over the processes of the job, or of its present world; nullptr: there is
+  // no job.
+  devices::CollectiveBackend* program_links();
   // The memory of each device, where it is known: now, or where that may block, when it was asked
   // last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
 
   Task<void> close_all();
+  std::vector<collectives::ProgramLinks*> links_here();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
   void destroy_clients();
   actors::RemoteActors* remote_here() {
@@ -138,6 +143,9 @@ struct Runtime::Core {
       MILLRACE_GUARDED_BY(group_mutex);
   std::unique_ptr<actors::RemoteActors> remote MILLRACE_GUARDED_BY(group_mutex);
   net::World world MILLRACE_GUARDED_BY(group_mutex);  // no ranks: all of the job
+  // One for each epoch of the mesh in which a program spanned processes.
+  std::map<std::uint32_t, std::unique_ptr<collectives::ProgramLinks>> links
+      MILLRACE_GUARDED_BY(group_mutex);
 
   struct Memory {
     std::optional<devices::MemoryStats> last;

@@ -19,6 +19,27 @@ actors::RemoteActors* Runtime::remote_actors() const {
   return core().remote.get();
 }
 
+devices::CollectiveBackend* Runtime::Core::program_links() {
+  if (!job) return nullptr;
+  net::Mesh& mesh = job->mesh();
+  MutexLock lock(group_mutex);
+  std::unique_ptr<collectives::ProgramLinks>& made = links[mesh.epoch()];
+  if (made == nullptr) {
+    std::vector<std::uint32_t> ranks = world.ranks;
+    for (std::uint32_t r = 0; world.ranks.empty() && r < mesh.size(); ++r) ranks.push_back(r);
+    made =
+        std::make_unique<collectives::ProgramLinks>(Ref<net::Mesh>::share(&mesh), std::move(ranks));
+  }
+  return made.get();
+}
+
+std::vector<collectives::ProgramLinks*> Runtime::Core::links_here() {
+  MutexLock lock(group_mutex);
+  std::vector<collectives::ProgramLinks*> all;
+  for (const auto& [epoch, made] : links) all.push_back(made.get());
+  return all;
+}
+
 Future<net::World> Runtime::next_world(CallOptions call) const {
   if (!core().job)
     return fail(ErrorCode::kFailedPrecondition,

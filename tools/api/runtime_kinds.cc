@@ -78,6 +78,7 @@ Status Runtime::Core::make_client(const KnownBackends& known, const WantedKind& 
   client_options.lane_suffix = wanted.lane_suffix;
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
+  client_options.processes = [this] { return program_links(); };
   client_options.store = options.store;
   if (client_options.store == nullptr && job) client_options.store = &job->job().store();
   client_options.close_timeout = quarter() * 2 / 3;

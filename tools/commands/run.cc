@@ -1,5 +1,5 @@
-// `millrace run`: one program, on one device or on as many as it is for, arrays in and out as .npy
-// files.
+// `millrace run`: one program, on one device or on as many as it is for, those of all processes of
+// a job together; arrays in and out as .npy files.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/json_text.h"
@@ -31,6 +32,16 @@ using devices::Buffer;
 using devices::Buffers;
 using devices::Device;
 using devices::Executable;
+
+// Which of the program's devices are those of this process.
+struct Share {
+  devices::cpu::DeviceCounts counts = {};
+  int processes = 1;
+  int process = 0;
+
+  std::size_t here() const { return static_cast<std::size_t>(counts.devices() / processes); }
+  std::size_t first() const { return static_cast<std::size_t>(process) * here(); }
+};
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
@@ -86,6 +97,11 @@ class Runner {
   }
   Result<devices::HostArray> output(std::size_t device, std::size_t i) const {
     return wait_blocking(devices_[device].fetch(outputs_[device * outputs() + i], call_));
+  }
+  Buffers results_of(std::size_t device) const {
+    std::vector<Buffer> results;
+    for (std::size_t i = 0; i < outputs(); ++i) results.push_back(outputs_[device * outputs() + i]);
+    return Buffers(std::span<const Buffer>(results));
   }
   std::size_t devices() const { return devices_.size(); }
   std::size_t outputs() const { return outputs_.size() / devices_.size(); }  // of each device
@@ -179,50 +195,89 @@ Status deliver(const RunFlags& flags, const std::string& name, const devices::Ho
                                   array.bytes());
 }
 
-// Several devices give their own each, with the device before the result, or parts of one array.
-Status deliver_outputs(const RunFlags& flags, const Runner& runner,
-                       const std::optional<WholeArrays>& whole, Console& console) {
-  if (flags.outputs_folder.empty() && flags.json) return {};
-  const std::size_t devices = runner.devices();
-  const bool is_each = devices > 1 && !whole;
-  if (!flags.outputs_folder.empty()) MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder));
-  for (std::size_t d = 0; is_each && !flags.outputs_folder.empty() && d < devices; ++d)
-    MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder + "/" + std::to_string(d)));
-  for (std::size_t d = 0; d < (is_each ? devices : 1); ++d) {
+// Each device gives its own, with its number before the result's.
+Status deliver_each(const RunFlags& flags, const Runner& runner, const Share& share,
+                    Console& console) {
+  const bool is_only = share.counts.devices() == 1;
+  for (std::size_t d = 0; d < runner.devices(); ++d) {
+    const std::string device = std::to_string(share.first() + d);
+    if (!is_only && !flags.outputs_folder.empty())
+      MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder + "/" + device));
     for (std::size_t i = 0; i < runner.outputs(); ++i) {
-      const std::string name = (is_each ? std::to_string(d) + "/" : "") + std::to_string(i);
-      MILLRACE_TRY(devices::HostArray array, runner.output(d, i));
-      if (whole) {
-        Arrays parts = {array};
-        for (std::size_t other = 1; other < devices; ++other) {
-          MILLRACE_TRY(parts.emplace_back(), runner.output(other, i));
-        }
-        MILLRACE_TRY(array, whole->whole(i, parts));
-      }
+      const std::string name = (is_only ? "" : device + "/") + std::to_string(i);
+      MILLRACE_TRY(const devices::HostArray array, runner.output(d, i));
       MILLRACE_TRY_STATUS(deliver(flags, name, array, console));
     }
   }
   return {};
 }
 
+// What all devices have of each result, on the first process; of other processes by a group.
+Result<std::vector<Arrays>> gather_parts(const Runtime& runtime, const Runner& runner,
+                                         const Share& share, const CallOptions& call) {
+  std::vector<Arrays> results(runner.outputs());
+  if (share.processes == 1) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      for (std::size_t d = 0; d < runner.devices(); ++d) {
+        MILLRACE_TRY(results[i].emplace_back(), runner.output(d, i));
+      }
+    }
+    return results;
+  }
+  MILLRACE_TRY(const auto members, wait_blocking(runtime.make_group("millrace run", call)));
+  std::vector<Future<Buffers>> gathered;
+  for (std::size_t d = 0; d < runner.devices(); ++d)
+    gathered.push_back(
+        members[d].gather(runner.results_of(d), collectives::Rank{0}, {.call = call}));
+  for (std::size_t d = 0; d < runner.devices(); ++d) {
+    MILLRACE_TRY(const Buffers all, wait_blocking(gathered[d]));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      MILLRACE_TRY(const devices::HostArray rows, wait_blocking(runtime.device(d).fetch(all[i])));
+      const devices::Shape part = runner.results_of(d)[i].shape();
+      for (std::size_t p = 0; p < static_cast<std::size_t>(share.counts.devices()); ++p) {
+        devices::HostArray& made = results[i].emplace_back(devices::HostArray::make(part));
+        std::ranges::copy(rows.bytes().subspan(p * part.size_bytes(), part.size_bytes()),
+                          made.mutable_bytes().begin());
+      }
+    }
+  }
+  for (const auto& member : members) MILLRACE_TRY_STATUS(wait_blocking(member.close()));
+  return results;
+}
+
+Status deliver_outputs(const RunFlags& flags, const Runtime& runtime, const Runner& runner,
+                       const Share& share, const std::optional<WholeArrays>& whole,
+                       const CallOptions& call, Console& console) {
+  if (flags.outputs_folder.empty() && flags.json) return {};
+  if (!flags.outputs_folder.empty()) MILLRACE_TRY_STATUS(make_folder(flags.outputs_folder));
+  if (!whole) return deliver_each(flags, runner, share, console);
+  MILLRACE_TRY(const std::vector<Arrays> parts, gather_parts(runtime, runner, share, call));
+  for (std::size_t i = 0; share.process == 0 && i < parts.size(); ++i) {
+    MILLRACE_TRY(const devices::HostArray array, whole->whole(i, parts[i]));
+    MILLRACE_TRY_STATUS(deliver(flags, std::to_string(i), array, console));
+  }
+  return {};
+}
+
 // The arrays of each device: its parts of whole ones; else DIR/DEVICE/0.npy, ... of --inputs where
 // there is DIR/0/; else the same for all.
-Result<std::vector<Arrays>> read_inputs_of(std::size_t devices, const InputFlags& flags,
+Result<std::vector<Arrays>> read_inputs_of(const Share& share, const InputFlags& flags,
                                            const devices::Program& program,
                                            std::span<const devices::Shape> shapes,
                                            const std::optional<WholeArrays>& whole,
                                            const CallOptions& call) {
+  const std::size_t devices = share.here();
   if (whole) {
     MILLRACE_TRY(const Arrays arrays, read_inputs(flags, program, whole->arguments(), call));
     std::vector<Arrays> all(devices);
     for (std::size_t d = 0; d < devices; ++d) {
       for (std::size_t i = 0; i < arrays.size(); ++i)
-        all[d].push_back(whole->part(i, arrays[i], d));
+        all[d].push_back(whole->part(i, arrays[i], share.first() + d));
     }
     return all;
   }
   std::error_code ignored;
-  if (devices == 1 || flags.folder.empty() ||
+  if (share.counts.devices() == 1 || flags.folder.empty() ||
       !std::filesystem::is_directory(flags.folder + "/0", ignored)) {
     MILLRACE_TRY(Arrays arrays, read_inputs(flags, program, shapes, call));
     return std::vector<Arrays>(devices, arrays);
@@ -230,16 +285,16 @@ Result<std::vector<Arrays>> read_inputs_of(std::size_t devices, const InputFlags
   std::vector<Arrays> all;
   for (std::size_t d = 0; d < devices; ++d) {
     InputFlags one = flags;
-    one.folder += "/" + std::to_string(d);
+    one.folder += "/" + std::to_string(share.first() + d);
     MILLRACE_TRY(all.emplace_back(), read_inputs(one, program, shapes, call));
   }
   return all;
 }
 
-Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
-                        const devices::cpu::DeviceCounts& counts, const RunFlags& flags,
-                        const CallOptions& call, Console& console) {
-  const auto wanted = static_cast<std::size_t>(counts.devices());
+Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program, const Share& share,
+                        const RunFlags& flags, const CallOptions& call, Console& console) {
+  const devices::cpu::DeviceCounts& counts = share.counts;
+  const std::size_t wanted = share.here();
   if (runtime.devices().size() < wanted) {
     return fail(ErrorCode::kInvalidArgument, program.name() + " is for " + std::to_string(wanted) +
                                                  " devices; there are " +
@@ -248,8 +303,9 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   const TimePoint begin = steady_clock().now();
   devices::CompileOptions compile_options{.replicas = counts.replicas,
                                           .partitions = counts.partitions,
+                                          .processes = share.processes,
                                           .deterministic = flags.deterministic};
-  if (wanted > 1) {
+  if (counts.devices() > 1) {
     std::vector<devices::DeviceId> ids;
     for (std::size_t d = 0; d < wanted; ++d) ids.push_back(runtime.device(d).id());
     compile_options.devices = ListOf<devices::DeviceId>(ids);
@@ -267,7 +323,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   if (counts.partitions > 1) {
     MILLRACE_TRY(whole, WholeArrays::of(program));
   }
-  MILLRACE_TRY(std::vector<Arrays> inputs, read_inputs_of(wanted, flags.inputs, program,
+  MILLRACE_TRY(std::vector<Arrays> inputs, read_inputs_of(share, flags.inputs, program,
                                                           executable.input_shapes(), whole, call));
   // A plugin's devices have memory of their own.
   if (!runtime.client().calls_may_block()) {
@@ -286,7 +342,8 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   std::ranges::sort(execute_ms);
   std::int64_t peak = 0;
   for (std::size_t d = 0; d < wanted; ++d) peak += peak_bytes(runtime, runtime.device(d));
-  MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, whole, console));
+  MILLRACE_TRY_STATUS(deliver_outputs(flags, runtime, runner, share, whole, call, console));
+  if (share.process != 0) return ExitCode::kOk;  // the first one speaks
   if (!flags.json) {
     console.words(
         printed("compiled in %.1f ms, executed in %s (median of %zu; p99 %s), peak %.1f MiB\n",
@@ -318,6 +375,21 @@ Result<devices::cpu::DeviceCounts> read_counts(const devices::Program& program, 
   return counts;
 }
 
+// A program for several devices spans the processes of a job, each with as many of them.
+Result<Share> read_share(const devices::Program& program, const RunFlags& flags,
+                         const RuntimeOptions& options) {
+  MILLRACE_TRY(const devices::cpu::DeviceCounts counts, read_counts(program, flags.devices));
+  Share share{.counts = counts};
+  if (!options.job || options.process.count == 1 || counts.devices() == 1) return share;
+  share.processes = options.process.count;
+  share.process = options.process.index;
+  if (counts.devices() % share.processes == 0) return share;
+  return fail(ErrorCode::kInvalidArgument,
+              program.name() + " is for " + std::to_string(counts.devices()) + " devices, which " +
+                  std::to_string(share.processes) +
+                  " processes of a job cannot have equally many of");
+}
+
 }  // namespace
 
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
@@ -339,12 +411,13 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   };
   const Result<devices::Program> program = read_program(flags.file, limits->call());
   if (!program) return std::unexpected(limits->at_end(program.error()));
-  MILLRACE_TRY(const devices::cpu::DeviceCounts counts, read_counts(*program, flags.devices));
-  options.devices = counts.devices();  // no more, so that they get all the threads
+  MILLRACE_TRY(const Share share, read_share(*program, flags, options));
+  // No more, so that they get all the threads.
+  options.devices = static_cast<int>(share.here());
   const Result<ExitCode> code =
       with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
         const Result<ExitCode> ran =
-            run_on(runtime, *program, counts, flags, limits->call(), console);
+            run_on(runtime, *program, share, flags, limits->call(), console);
         if (ran) return ran;
         if (ran.error().detail<MemoryShortage>() != nullptr)
           return std::unexpected(ran.error().with_context("running " + flags.file));

@@ -392,6 +392,54 @@ TEST_F(RunTest, AProgramForWholeArraysTakesAndGivesWholeArrays) {
   EXPECT_THAT(part.err, HasSubstr("argument 0 of " + program + " is tensor<2x4xf32>"));
 }
 
+// By two processes of a job.
+std::vector<std::string> launched(const std::vector<std::string>& run) {
+  std::vector<std::string> words = {"launch", "-n", "2", "--"};
+  const std::vector<std::string> command = testing::millrace_command(run);
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+TEST_F(RunTest, AProgramSpansTheProcessesOfAJob) {
+  const std::string program = write("two.mlir", kTwoReplicas);
+  std::filesystem::create_directories(folder_.file("each/0"));
+  std::filesystem::create_directories(folder_.file("each/1"));
+  write_floats("each/0/0.npy", Shape(DType::kF32, {2}), {1, 2});
+  write_floats("each/1/0.npy", Shape(DType::kF32, {2}), {10, 20});
+  const std::string out = folder_.file("out");
+  const Outcome o = run_millrace(launched({"run", program, "--devices", "2", "--repeat", "3",
+                                           "--inputs", folder_.file("each"), "--outputs", out}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(floats_of(out + "/0/0.npy"), (std::vector<float>{1, 2}));
+  EXPECT_EQ(floats_of(out + "/1/0.npy"), (std::vector<float>{11, 21}));
+  EXPECT_EQ(floats_of(out + "/0/1.npy"), (std::vector<float>{12, 23}));
+  EXPECT_EQ(floats_of(out + "/1/1.npy"), (std::vector<float>{12, 23}));
+  EXPECT_THAT(o.err, HasSubstr("median of 3"));
+}
+
+TEST_F(RunTest, AProgramForWholeArraysSpansTheProcessesOfAJob) {
+  const std::string program = write("whole.mlir", kWhole);
+  const std::string x = write_floats("x.npy", Shape(DType::kF32, {2, 4}), {1, 2, 3, 4, 5, 6, 7, 8});
+  const std::string one = write_floats("one.npy", Shape(DType::kF32, {}), {1});
+  const std::string out = folder_.file("out");
+  const Outcome o =
+      run_millrace(launched({"run", program, "--input", x, "--input", one, "--outputs", out}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(floats_of(out + "/0.npy"), (std::vector<float>{2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(floats_of(out + "/1.npy"), (std::vector<float>{6, 8, 10, 12}));
+}
+
+TEST_F(RunTest, DevicesThatProcessesCannotHaveEquallyManyOfAreRefused) {
+  const std::string program = write("three.mlir",
+                                    "module @three attributes {mhlo.num_replicas = 3 : i32} {\n"
+                                    "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                    "return %x : tensor<2xf32>\n}\n}\n");
+  const std::string x = write_floats("x.npy", Shape(DType::kF32, {2}), {1, 2});
+  const Outcome o = run_millrace(launched({"run", program, "--input", x}));
+  EXPECT_NE(o.code, 0);
+  EXPECT_THAT(o.err, HasSubstr("is for 3 devices, which 2 processes of a job cannot have"));
+}
+
 TEST_F(RunTest, OtherNumbersOfDevicesThanTheProgramSaysAreRefused) {
   const std::string program = write("three.mlir",
                                     "module @three attributes {mhlo.num_replicas = 3 : i32} {\n"
