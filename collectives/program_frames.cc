@@ -11,7 +11,7 @@
 namespace millrace::collectives {
 namespace {
 
-constexpr std::uint64_t kMostEdge = std::numeric_limits<int>::max();
+constexpr std::uint64_t kMostInt = std::numeric_limits<int>::max();
 
 net::Frame plain(ProgramSays says, const LaunchId& launch) {
   net::Frame frame;
@@ -31,7 +31,7 @@ std::unexpected<Error> no_frame(const char* why) {
 
 Status read_data(net::Frame&& frame, ProgramSaying& saying) {
   const auto& words = frame.header.words;
-  if (words[1] > kMostEdge) return no_frame("its edge is no edge");
+  if (words[1] > kMostInt) return no_frame("its edge is no edge");
   saying.edge = static_cast<int>(words[1]);
   saying.total = words[2];
   saying.offset = words[3];
@@ -63,8 +63,9 @@ std::vector<net::Frame> data_frames(const LaunchId& launch, int edge,
   return frames;
 }
 
-net::Frame end_frame(const LaunchId& launch, const Error& error) {
+net::Frame end_frame(const LaunchId& launch, int arose, const Error& error) {
   net::Frame frame = plain(ProgramSays::kEnd, launch);
+  frame.header.words[1] = static_cast<std::uint64_t>(arose);
   frame.payload = bare(error);
   return frame;
 }
@@ -86,14 +87,16 @@ Result<ProgramSaying> read_program_frame(net::Frame frame) {
   saying.launch = {header.words[0], header.sequence};
   const bool data = saying.says == ProgramSays::kData;
   const bool left = saying.says == ProgramSays::kLeft;
-  const bool unused =
-      header.channel == 0 &&
-      (data || (header.words[1] == 0 && header.words[2] == 0 && header.words[3] == 0)) &&
-      (!left || (header.words[0] == 0 && header.sequence == 0));
+  const bool end = saying.says == ProgramSays::kEnd;
+  const bool unused = (data || (header.words[2] == 0 && header.words[3] == 0)) &&
+                      (data || end || header.words[1] == 0) && (!left || header.words[0] == 0) &&
+                      (!(left || saying.says == ProgramSays::kOpen) || header.sequence == 0);
   if (!unused) return no_frame("a field that has no meaning is not zero");
   if (data) {
     MILLRACE_TRY_STATUS(read_data(std::move(frame), saying));
-  } else if (left || saying.says == ProgramSays::kEnd) {
+  } else if (left || end) {
+    if (header.words[1] > kMostInt) return no_frame("its process is no process");
+    saying.arose = static_cast<int>(header.words[1]);
     MILLRACE_TRY(saying.error, read_end(frame.payload, 1));
   } else if (!frame.payload.empty()) {
     return no_frame("it has a payload");

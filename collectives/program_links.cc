@@ -55,8 +55,9 @@ std::unique_ptr<devices::ProcessLaunch> OpenLink::next_launch() {
 
 }  // namespace
 
-ProgramLinks::ProgramLinks(Ref<net::Mesh> mesh, std::vector<std::uint32_t> ranks)
-    : mail_(ProgramMail::make(std::move(mesh), std::move(ranks))) {}
+ProgramLinks::ProgramLinks(Ref<net::Mesh> mesh, std::uint32_t epoch,
+                           std::vector<std::uint32_t> ranks)
+    : mail_(ProgramMail::make(std::move(mesh), epoch, std::move(ranks))) {}
 
 ProgramLinks::~ProgramLinks() {
   mail_->close(Error(ErrorCode::kCancelled, "the links of programs are gone"));

@@ -18,15 +18,16 @@ namespace millrace::collectives {
 
 class ProgramMail;
 
-// One for a mesh and an epoch of it at a time: it has the mesh's sink of its kind. States: open ->
-// closed. Destroyed after drained(). Its links and launches may outlive it. Thread-safety:
+// One for a mesh and an epoch of it: it has the mesh's sink of its kind and its epoch. States: open
+// -> closed. Destroyed after drained(). Its links and launches may outlive it. Thread-safety:
 // thread-safe.
 class ProgramLinks final : public devices::CollectiveBackend {
  public:
   // The mesh was started; its frames have kLeastPayload or more, and kWindow of them (see
-  // program_mail.h) are much less than it lets wait. ranks: the processes that take part,
-  // ascending; CHECKed, as is that this one is among them.
-  ProgramLinks(Ref<net::Mesh> mesh, std::vector<std::uint32_t> ranks);
+  // program_mail.h) are much less than it lets wait. epoch: if the mesh is in another one, this is
+  // closed, with kAborted. ranks: the processes that take part, ascending; CHECKed, as is that this
+  // one is among them.
+  ProgramLinks(Ref<net::Mesh> mesh, std::uint32_t epoch, std::vector<std::uint32_t> ranks);
   ProgramLinks(const ProgramLinks&) = delete;
   ProgramLinks& operator=(const ProgramLinks&) = delete;
   ~ProgramLinks() override;
@@ -36,8 +37,9 @@ class ProgramLinks final : public devices::CollectiveBackend {
   // The error of close().
   Result<Ref<devices::ProgramLink>> open(std::string name, std::string_view digest) override;
   void close(const Error& why) override;
-  // Completes on the mesh's home, without error, once it is closed, the mesh has taken all that was
-  // given to processes that are there, and no sink is called any more. Any call gives the same end.
+  // Completes on the mesh's home, without error, once it is closed, the mesh has taken what was
+  // given to processes that had opened the program, and no sink is called any more. It waits for no
+  // process that was never heard from. Any call gives the same end.
   Future<void> drained() const;
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cache/sha256.h"
 
 namespace millrace::collectives {
 namespace {
@@ -16,25 +15,13 @@ int place_of(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
   return static_cast<int>(found - ranks.begin());
 }
 
-// The epoch, too: what is left of an earlier one belongs to no link.
-std::uint64_t link_id(std::string_view digest, std::uint64_t ordinal, std::uint32_t epoch) {
-  std::byte numbers[12];
-  net::store_number(numbers, ordinal);
-  net::store_number(numbers + 8, epoch);
-  devices::Sha256 sum;
-  sum.add(net::text_of(numbers));
-  sum.add(digest);
-  const devices::Digest id = sum.finish();
-  return net::load_number<std::uint64_t>(reinterpret_cast<const std::byte*>(id.data()));
-}
-
 }  // namespace
 
-ProgramMail::ProgramMail(Ref<net::Mesh> mesh, std::vector<std::uint32_t> ranks)
+ProgramMail::ProgramMail(Ref<net::Mesh> mesh, std::uint32_t epoch, std::vector<std::uint32_t> ranks)
     : mesh_(std::move(mesh)),
       ranks_(std::move(ranks)),
       self_(place_of(ranks_, mesh_->rank())),
-      epoch_(mesh_->epoch()),
+      epoch_(epoch),
       peers_(ranks_.size()) {
   MILLRACE_CHECK(mesh_->max_payload() >= kLeastPayload, "an error fits a frame of the mesh");
   drained_ = drain_.emplace().future();
@@ -42,14 +29,17 @@ ProgramMail::ProgramMail(Ref<net::Mesh> mesh, std::vector<std::uint32_t> ranks)
 
 ProgramMail::~ProgramMail() { drained_.ignore(); }
 
-Ref<ProgramMail> ProgramMail::make(Ref<net::Mesh> mesh, std::vector<std::uint32_t> ranks) {
-  auto mail = Ref<ProgramMail>::adopt(new ProgramMail(std::move(mesh), std::move(ranks)));
-  mail->mesh_->set_sink({kProgramFrame},
+Ref<ProgramMail> ProgramMail::make(Ref<net::Mesh> mesh, std::uint32_t epoch,
+                                   std::vector<std::uint32_t> ranks) {
+  auto mail = Ref<ProgramMail>::adopt(new ProgramMail(std::move(mesh), epoch, std::move(ranks)));
+  mail->mesh_->set_sink({kProgramFrame, epoch},
                         [mail](std::uint32_t rank, net::Frame frame) -> Future<void> {
                           const Status heard = mail->hear(rank, std::move(frame));
                           if (heard) return {};
                           return heard.error();
                         });
+  if (mail->mesh_->epoch() != epoch)
+    mail->close(Error(ErrorCode::kAborted, "the job is in another epoch now"));
   return mail;
 }
 
@@ -58,37 +48,6 @@ std::string ProgramMail::named(int process) const {
   std::string text = "process " + std::to_string(process) + " (rank " + std::to_string(member.rank);
   if (!member.host.empty()) text += ", host " + member.host + ", pid " + std::to_string(member.pid);
   return text + ")";
-}
-
-Result<std::uint64_t> ProgramMail::open(std::string name, std::string_view digest) {
-  std::uint64_t id = 0;
-  bool first = false;
-  {
-    MutexLock lock(mutex_);
-    if (closed_) return std::unexpected(*closed_);
-    auto count = opened_.find(digest);
-    if (count == opened_.end()) count = opened_.emplace(std::string(digest), 0).first;
-    id = link_id(digest, count->second++, epoch_);
-    Link& link = links_[id];
-    MILLRACE_CHECK(!link.open, "each link has a number of its own");
-    link.open = true;
-    link.name = std::move(name);
-    first = !std::exchange(watched_, true);
-  }
-  if (first) watch();
-  return id;
-}
-
-void ProgramMail::release_link(std::uint64_t id) {
-  net::Later later;
-  MutexLock lock(mutex_);
-  const std::uint64_t launches = links_.extract(id).mapped().next;
-  released_.emplace(id, launches);
-  if (closed_) return;
-  for (int to = 0; to < processes(); ++to) {
-    if (peers_[static_cast<std::size_t>(to)].met)
-      queue(to, news_frame(ProgramSays::kGone, {id, launches}), later);
-  }
 }
 
 LaunchId ProgramMail::next(std::uint64_t id) {
@@ -127,6 +86,17 @@ std::optional<Error> ProgramMail::without(const LaunchId& id, int process) {
                                             std::to_string(*user->second.gone) + " launches");
 }
 
+// Why a message that has not come will not: the launch is over there (PL-4).
+std::optional<Error> ProgramMail::missed(const LaunchId& id, const Source& source) {
+  const Link& link = links_[id.link];
+  const auto [edge, from] = source;
+  const auto user = link.users.find(from);
+  if (user == link.users.end() || id.number >= user->second.over) return std::nullopt;
+  return Error(ErrorCode::kInternal, named(from) + " of " + link.name + ": it has ended launch " +
+                                         std::to_string(id.number) + " without giving edge " +
+                                         std::to_string(edge) + ", as if it ran another program");
+}
+
 // PL-2. The process whose launches are to end first; -1: none.
 int ProgramMail::held_up_by(const Link& link, std::uint64_t number) const {
   if (number >= link.over + kMostUnderWay) return self_;
@@ -140,6 +110,7 @@ int ProgramMail::held_up_by(const Link& link, std::uint64_t number) const {
 Result<bool> ProgramMail::begin(const LaunchId& id) {
   MutexLock lock(mutex_);
   Launch& launch = launch_of(id);
+  launch.waits_for = std::nullopt;
   if (auto error = ended(id, launch)) return std::unexpected(*std::move(error));
   const int other = launch.begun ? -1 : held_up_by(links_[id.link], id.number);
   launch.begun = other < 0;
@@ -163,16 +134,16 @@ Status ProgramMail::give(const LaunchId& id, int edge, int to, std::span<const s
                                                    " bytes to another process at once");
     }
     User& user = links_[id.link].users[to];
+    user.used = true;
     if (id.number >= user.over) user.given.insert(id.number);
   }
   std::vector<net::Frame> frames = data_frames(id, edge, bytes, mesh_->max_payload());
   {
-    net::Later later;
     MutexLock lock(mutex_);
     Peer& peer = peers_[static_cast<std::size_t>(to)];
-    if (peer.end || closed_) return {};  // the next call says so
-    meet(to, later);
-    std::ranges::move(frames, std::back_inserter(peer.line));
+    User& user = links_[id.link].users[to];
+    if (peer.end || closed_ || user.gone) return {};  // the next call says so
+    std::ranges::move(frames, std::back_inserter(user.open ? peer.line : user.waiting));
   }
   pump(to);
   return {};
@@ -183,20 +154,19 @@ Result<bool> ProgramMail::take(const LaunchId& id, int edge, int from, std::span
                  "a launch takes from another process at an edge");
   ProgramMessage message;
   {
-    net::Later later;
     MutexLock lock(mutex_);
     Launch& launch = launch_of(id);
+    launch.waits_for = std::nullopt;
     MILLRACE_CHECK(launch.begun, "a launch takes once it has begun");
     if (auto error = ended(id, launch)) return std::unexpected(*std::move(error));
     const Source source{edge, from};
     const auto line = launch.came.find(source);
     if (line == launch.came.end() || !line->second.ready()) {
       if (auto error = without(id, from)) return std::unexpected(*std::move(error));
+      if (auto error = missed(id, source)) return std::unexpected(*std::move(error));
       if (std::ranges::find(launch.wanted, source) == launch.wanted.end())
         launch.wanted.push_back(source);
       launch.waits_for = from;
-      if (!peers_[static_cast<std::size_t>(from)].met)
-        queue(from, news_frame(ProgramSays::kAsk, id), later);
       return false;
     }
     std::erase(launch.wanted, source);
@@ -221,6 +191,15 @@ void ProgramMail::note(Launch& launch, net::Later& later) {
   launch.wanted.clear();
   launch.wants_begin = false;
   later.add(std::exchange(launch.wake, {}));
+}
+
+// Those that want something of the process.
+void ProgramMail::note_takers(Link& link, int from, std::uint64_t below, net::Later& later) {
+  for (auto& [number, launch] : link.launches) {
+    if (number >= below) break;
+    if (std::ranges::find(launch.wanted, from, &Source::second) != launch.wanted.end())
+      note(launch, later);
+  }
 }
 
 void ProgramMail::note_begins(Link& link, net::Later& later) {
@@ -249,18 +228,23 @@ void ProgramMail::interrupt(const LaunchId& id) {
 std::string ProgramMail::waits_for(const LaunchId& id) const {
   MutexLock lock(mutex_);
   const auto link = links_.find(id.link);
-  if (link == links_.end()) return named(self_);
+  if (link == links_.end()) return {};
   const auto launch = link->second.launches.find(id.number);
-  return named(launch == link->second.launches.end() ? self_ : launch->second.waits_for);
+  if (launch == link->second.launches.end() || !launch->second.waits_for) return {};
+  const int whom = *launch->second.waits_for;
+  return whom == self_ ? "its own earlier launches" : named(whom);
 }
 
 // PL-3
-void ProgramMail::send_end(Link& link, const LaunchId& id, const Error& error, net::Later& later) {
+void ProgramMail::send_end(Link& link, const LaunchId& id, const Failure& failure,
+                           net::Later& later) {
   for (int to = 0; to < processes(); ++to) {
-    if (to == self_ || peers_[static_cast<std::size_t>(to)].end) continue;
+    if (to == self_ || to == failure.from || peers_[static_cast<std::size_t>(to)].end) continue;
     User& user = link.users[to];
+    if (user.gone) continue;
+    user.used = true;
     if (id.number >= user.over) user.given.insert(id.number);
-    queue(to, end_frame(id, error), later);
+    say(link, to, end_frame(id, failure.from, failure.error), later);
   }
 }
 
@@ -270,15 +254,16 @@ void ProgramMail::end(const LaunchId& id, const Status& status) {
   MutexLock lock(mutex_);
   Launch& launch = launch_of(id);
   Link& link = links_[id.link];
-  if (!status && !launch.failed && !closed_) send_end(link, id, status.error(), later);
+  if (!status && !closed_)
+    send_end(link, id, launch.failed ? *launch.failed : Failure{self_, status.error()}, later);
   note(launch, later);
   ended = link.launches.extract(id.number);
   link.over_early.insert(id.number);
   const std::uint64_t before = link.over;
   while (link.over_early.erase(link.over) > 0) ++link.over;
-  if (!closed_ && link.over / kReportEvery != before / kReportEvery) {
+  if (!closed_ && (link.over == link.next || link.over / kReportEvery != before / kReportEvery)) {
     for (const auto& [to, user] : link.users)
-      if (user.came > user.reported) report_over(id.link, link, to, later);
+      if (user.used && link.over > user.reported) report_over(id.link, link, to, later);
   }
   note_begins(link, later);
 }

@@ -41,18 +41,23 @@ TEST(ProgramFramesTest, LongMessageIsCutAndComesTogetherAgain) {
 }
 
 TEST(ProgramFramesTest, NewsAndErrorsAreReadAsTheyWereWritten) {
-  for (const ProgramSays says : {ProgramSays::kOver, ProgramSays::kAsk, ProgramSays::kGone}) {
+  const auto open = read_program_frame(news_frame(ProgramSays::kOpen, {7, 0}));
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->says, ProgramSays::kOpen);
+  EXPECT_EQ(open->launch.link, 7U);
+  for (const ProgramSays says : {ProgramSays::kOver, ProgramSays::kGone}) {
     const auto saying = read_program_frame(news_frame(says, {7, 3}));
     ASSERT_TRUE(saying);
     EXPECT_EQ(saying->says, says);
     EXPECT_EQ(saying->launch.number, 3U);
   }
   const Error error(ErrorCode::kDataLoss, "the words");
-  for (const auto& frame : {end_frame({7, 3}, error), left_frame(error)}) {
+  for (const auto& frame : {end_frame({7, 3}, 2, error), left_frame(error)}) {
     const auto saying = read_program_frame(frame);
     ASSERT_TRUE(saying);
     EXPECT_EQ(saying->error->code(), ErrorCode::kDataLoss);
     EXPECT_EQ(saying->error->message(), "the words");
+    EXPECT_EQ(saying->arose, saying->says == ProgramSays::kEnd ? 2 : 0);
   }
 }
 
@@ -66,7 +71,6 @@ TEST(ProgramFramesTest, HostileFramesAreRefused) {
   const Row rows[] = {
       {"another kind", piece(), [](auto& f) { f.header.kind = net::FrameKind{34}; }},
       {"no saying", piece(), [](auto& f) { f.header.flags = kProgramSayings; }},
-      {"a channel", piece(), [](auto& f) { f.header.channel = 1; }},
       {"no edge", piece(), [](auto& f) { f.header.words[1] = std::uint64_t{1} << 31; }},
       {"an edge of 64 bits", piece(), [](auto& f) { f.header.words[1] += std::uint64_t{1} << 32; }},
       {"over 1 TiB", piece(), [](auto& f) { f.header.words[2] = kMostMessage + 1; }},
@@ -76,18 +80,23 @@ TEST(ProgramFramesTest, HostileFramesAreRefused) {
       {"an offset beyond", piece(), [](auto& f) { f.header.words[3] = 4; }},
       {"an offset that wraps", piece(), [](auto& f) { f.header.words[3] = ~std::uint64_t{0}; }},
       {"a piece of nothing", piece(), [](auto& f) { f.payload.clear(); }},
-      {"a word in an end", end_frame({7, 3}, error), [](auto& f) { f.header.words[1] = 1; }},
-      {"a channel in an end", end_frame({7, 3}, error), [](auto& f) { f.header.channel = 1; }},
-      {"no error", end_frame({7, 3}, error), [](auto& f) { f.payload.clear(); }},
-      {"half an error", end_frame({7, 3}, error), [](auto& f) { f.payload.pop_back(); }},
-      {"more than an error", end_frame({7, 3}, error), [](auto& f) { f.payload.push_back({}); }},
-      {"code 0", end_frame({7, 3}, error), [](auto& f) { f.payload[0] = {}; }},
+      {"no process", end_frame({7, 3}, 2, error),
+       [](auto& f) { f.header.words[1] = std::uint64_t{1} << 31; }},
+      {"a word in an end", end_frame({7, 3}, 2, error), [](auto& f) { f.header.words[2] = 1; }},
+      {"no error", end_frame({7, 3}, 2, error), [](auto& f) { f.payload.clear(); }},
+      {"half an error", end_frame({7, 3}, 2, error), [](auto& f) { f.payload.pop_back(); }},
+      {"more than an error", end_frame({7, 3}, 2, error), [](auto& f) { f.payload.push_back({}); }},
+      {"code 0", end_frame({7, 3}, 2, error), [](auto& f) { f.payload[0] = {}; }},
       {"a link in a farewell", left_frame(error), [](auto& f) { f.header.words[0] = 1; }},
       {"a launch in a farewell", left_frame(error), [](auto& f) { f.header.sequence = 1; }},
       {"a payload in news", news_frame(ProgramSays::kOver, {7, 3}),
        [](auto& f) { f.payload.push_back({}); }},
       {"a word in news", news_frame(ProgramSays::kGone, {7, 3}),
        [](auto& f) { f.header.words[3] = 1; }},
+      {"a process in news", news_frame(ProgramSays::kGone, {7, 3}),
+       [](auto& f) { f.header.words[1] = 1; }},
+      {"a launch that opens", news_frame(ProgramSays::kOpen, {7, 0}),
+       [](auto& f) { f.header.sequence = 1; }},
   };
   for (const Row& row : rows) {
     net::Frame frame = row.frame;

@@ -52,7 +52,7 @@ class ProgramThreadsTest : public ::testing::Test {
       process.mesh = net::Mesh::make(*process.transport, *store, options).value();
       EXPECT_TRUE(wait_blocking(process.mesh->start("unix:" + folder.file(std::to_string(p)))));
       process.links =
-          std::make_unique<ProgramLinks>(process.mesh, std::vector<std::uint32_t>{0, 1, 2});
+          std::make_unique<ProgramLinks>(process.mesh, 0, std::vector<std::uint32_t>{0, 1, 2});
     }
   }
   ~ProgramThreadsTest() override {

@@ -20,19 +20,35 @@ struct SimPrograms {
   SimPrograms(Simulation& simulation, std::uint32_t processes,
               const SimFaults& faults = {.stalls = 0},
               net::MeshOptions limits = {.max_payload = 8192})
-      : sim(simulation), job(simulation, processes, faults) {
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t p = 0; p < processes; ++p) ranks.push_back(p);
-    for (std::uint32_t p = 0; p < processes; ++p) {
-      net::MeshOptions options = job.options(p);
-      options.max_payload = limits.max_payload;
-      options.most_queued = limits.most_queued;
-      auto& added = job.add(options);
-      EXPECT_TRUE(sim.run(job.start(added)).has_value());
-      sim.on_finish("mesh", [mesh = added.mesh] { return mesh->close(); });
-      links.push_back(std::make_unique<collectives::ProgramLinks>(added.mesh, ranks));
-      sim.on_finish("links", [this, p] { return close(p); });
+      : SimPrograms(simulation, processes, processes, faults, limits) {}
+  // The first `started` alone are there; others come by start_mesh() and make_links().
+  SimPrograms(Simulation& simulation, std::uint32_t processes, std::uint32_t started,
+              const SimFaults& faults, const net::MeshOptions& limits)
+      : sim(simulation), job(simulation, processes, faults), limits_(limits) {
+    while (links.size() < started) {
+      start_mesh();
+      make_links();
     }
+  }
+  // The mesh of the next process.
+  void start_mesh() {
+    net::MeshOptions options = job.options(static_cast<std::uint32_t>(job.processes.size()));
+    options.max_payload = limits_.max_payload;
+    options.most_queued = limits_.most_queued;
+    options.most_stashed = limits_.most_stashed;
+    auto& added = job.add(options);
+    EXPECT_TRUE(sim.run(job.start(added)).has_value());
+    sim.on_finish("mesh", [mesh = added.mesh] { return mesh->close(); });
+  }
+  void make_links() {
+    const std::size_t p = links.size();
+    links.push_back(new_links(p, 0));
+    sim.on_finish("links", [this, p] { return close(p); });
+  }
+  std::unique_ptr<collectives::ProgramLinks> new_links(std::size_t p, std::uint32_t epoch) {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t r = 0; r < job.size; ++r) ranks.push_back(r);
+    return std::make_unique<collectives::ProgramLinks>(job.processes[p]->mesh, epoch, ranks);
   }
   Future<void> close(std::size_t p, const std::string& why = "the test is over") {
     if (!links[p]) return make_ready();
@@ -90,6 +106,9 @@ struct SimPrograms {
   Simulation& sim;
   net::testing::MeshJob job;
   std::vector<std::unique_ptr<collectives::ProgramLinks>> links;
+
+ private:
+  const net::MeshOptions limits_;
 };
 
 inline void expect_error(const Status& status, ErrorCode code, const std::string& words) {
