@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include "millrace/core/base/braced.h"
 #include "millrace/core/base/check.h"
 #include "millrace/devices/buffer.h"
+#include "millrace/devices/collective_backend.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 
@@ -113,6 +115,8 @@ struct LaunchArguments {
   std::stop_token stop = {};
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
+  // What reserve_launch() gave; the launch ends it if it was taken, the caller else.
+  std::shared_ptr<ProcessLaunch> with_others = {};
 };
 
 // Per device of the launch: outputs exist as handles. ready() of each completes when it is written,
@@ -138,6 +142,10 @@ class ExecutableBody : public RefCounted {
   // on wrong counts, shapes or devices, or a removed input; an input whose ready() fails makes all
   // outputs fail with that error.
   virtual Status launch(const LaunchArguments& call, std::span<LaunchResult> results) = 0;
+  // The place among the launches of all processes of one that is launched later, where the program
+  // spans processes (CompileOptions::processes); else nullptr. Launches have it in the order in
+  // which they are called for, however late their arguments are.
+  virtual std::shared_ptr<ProcessLaunch> reserve_launch() { return nullptr; }
   virtual Result<std::string> serialize() const = 0;
   // What the backend estimates of one execution, by names of its own ("flops", "bytes accessed").
   // kUnimplemented where it does not. May block.

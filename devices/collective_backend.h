@@ -38,7 +38,8 @@ class ProcessLaunch {
   virtual void await(std::function<void()> wake) = 0;
   // Wakes what awaits now, or the next await(), without reason. Any thread.
   virtual void interrupt() = 0;
-  // Whom it waits for, after false: "process 1 (rank 1, host h, pid 4711)"; for errors.
+  // Whom it waits for, where the last answer was false: "process 1 (rank 1, host h, pid 4711)"; for
+  // errors.
   virtual std::string waits_for() const = 0;
   // The last call. An error ends the launch in the other processes, too, unless it came from there.
   virtual void end(const Status& status) = 0;
@@ -47,7 +48,8 @@ class ProcessLaunch {
 // A program that processes have compiled together. Thread-safety: thread-safe.
 class ProgramLink : public RefCounted {
  public:
-  // The k-th one of each process belongs to the k-th of the others.
+  // The k-th one of each process belongs to the k-th of the others: it is made where the launch is
+  // called for, and ended also where the launch fails before it begins.
   virtual std::unique_ptr<ProcessLaunch> next_launch() = 0;
 };
 
@@ -62,7 +64,7 @@ class CollectiveBackend {
   // the n-th in the others. name: for errors.
   virtual Result<Ref<ProgramLink>> open(std::string name, std::string_view digest) = 0;
   // Every launch that is under way or comes later fails with this, here and in the processes that
-  // wait for it. What was given before still goes.
+  // wait for it. What was given before still goes to processes that have opened the program.
   virtual void close(const Error& why) = 0;
 };
 

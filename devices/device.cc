@@ -47,9 +47,10 @@ Status check_executable(const Device& device, const Executable& executable, std:
 template <class A>
 Future<Buffers> execute_checked(const Device& device, const Executable& executable,
                                 std::span<const A> arguments, const ExecuteOptions& options) {
-  if (Status ok = check_call(device, options.call, "execute"); !ok) return ok.error();
-  if (Status ok = check_executable(device, executable, "execute"); !ok) return ok.error();
-  if (Status ok = check_arguments(executable, arguments); !ok) return ok.error();
+  Status ok = check_call(device, options.call, "execute");
+  if (ok) ok = check_executable(device, executable, "execute");
+  if (ok) ok = check_arguments(executable, arguments);
+  if (!ok) return LaunchOperation::refuse(executable, ok.error());
   return LaunchOperation::submit(*device.body(), executable, arguments, options);
 }
 
@@ -244,7 +245,8 @@ DeviceStats Device::stats() const { return there().stats(); }
 Future<Buffers> launch_spanning(std::span<const Device> devices, const Executable& executable,
                                 std::span<const std::span<const Argument>> arguments,
                                 LaunchOrder order, const ExecuteOptions& options) {
-  if (Status ok = check_spanning(devices, executable, arguments, options); !ok) return ok.error();
+  if (Status ok = check_spanning(devices, executable, arguments, options); !ok)
+    return LaunchOperation::refuse(executable, ok.error());
   if (devices.size() == 1)
     return LaunchOperation::submit(*devices[0].body(), executable, arguments[0], options);
   PooledArray<DeviceBody*> bodies(devices.size());

@@ -73,7 +73,8 @@ bool DeviceSchedule::may_move(State from, State to) {
 PlaceList* DeviceSchedule::list_of(const DevicePlace& place, State state) {
   switch (state) {
     case State::kQueued:
-      return place.waits_for_credits_alone() ? &queue_ : &waiting_;
+      if (!place.waits_for_credits_alone()) return &waiting_;
+      return place.waits_for_processes ? &uncounted_ : &queue_;
     case State::kGranted:
       return &granted_;
     case State::kReady:
@@ -140,6 +141,10 @@ bool DeviceSchedule::has_credits(const DevicePlace& place) const {
 }
 
 DevicePlace* DeviceSchedule::grant() {
+  if (DevicePlace* const uncounted = uncounted_.first()) {
+    move(*uncounted, State::kGranted);
+    return uncounted;
+  }
   DevicePlace* const place = queue_.first();
   if (place == nullptr || !has_credits(*place)) return nullptr;
   move(*place, State::kGranted);
@@ -173,14 +178,15 @@ void DeviceSchedule::leave(DevicePlace& place) {
     ++(now_.*kCounts[static_cast<std::size_t>(place.kind)]);
   }
   if (place.abandoned) now_.abandoned_bytes -= place.bytes;
-  if (!place.counted() || from == State::kOutside || from == State::kQueued) return;
+  if (from == State::kOutside || from == State::kQueued) return;
+  if (!place.counted() || place.waits_for_processes) return;
   now_.bytes_in_flight -= place.bytes;
   if (place.kind == DevicePlace::Kind::kLaunch && --now_.launches_in_flight == 0)
     now_.busy += clock_.now() - busy_since_;
 }
 
 DevicePlace* DeviceSchedule::any() const {
-  for (const PlaceList* list : {&waiting_, &queue_, &granted_, &ready_, &begun_}) {
+  for (const PlaceList* list : {&waiting_, &queue_, &uncounted_, &granted_, &ready_, &begun_}) {
     if (list->first() != nullptr) return list->first();
   }
   return nullptr;

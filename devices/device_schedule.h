@@ -13,7 +13,9 @@
 //    the vote of all its devices (each votes when it is the first spanning launch there, with its
 //    arguments complete) and takes credits only then. Credits are held only while others wait for
 //    work that is already inside a device. So neither crossed submissions nor limits can deadlock.
-//  - DS-4 credits never exceed the limits, except that one call alone always fits.
+//  - DS-4 credits never exceed the limits, except that one call alone always fits. A launch that
+//    waits for other processes takes none: these may wait for one behind it. What bounds such
+//    launches are those that have begun (CE-3 in cpu/execution.h).
 #pragma once
 
 #include <cstddef>
@@ -59,8 +61,9 @@ struct DevicePlace {
 
   Kind kind = Kind::kLaunch;
   bool spanning = false;
-  bool inputs = false;    // the arguments are complete
-  std::size_t bytes = 0;  // once they are
+  bool waits_for_processes = false;  // a launch whose end is up to other processes, too
+  bool inputs = false;               // the arguments are complete
+  std::size_t bytes = 0;             // once they are
 
   // Written by the schedule alone.
   State state = State::kOutside;
@@ -146,7 +149,8 @@ class DeviceSchedule {
   // must not enter or leave meanwhile.
   template <class F>
   void for_each_waiting(F f) const {
-    for (const PlaceList* list : {&waiting_, &queue_, &granted_, &ready_}) list->for_each(f);
+    for (const PlaceList* list : {&waiting_, &queue_, &uncounted_, &granted_, &ready_})
+      list->for_each(f);
   }
   template <class F>
   void for_each_begun(F f) const {
@@ -171,8 +175,9 @@ class DeviceSchedule {
   const Clock& clock_;
   DeviceLife life_ = DeviceLife::kOpen;
   std::uint64_t entered_ = 0;
-  PlaceList waiting_;  // kQueued, for more than credits
-  PlaceList queue_;    // kQueued, for credits alone: in the order of entering
+  PlaceList waiting_;    // kQueued, for more than credits
+  PlaceList queue_;      // kQueued, for credits alone: in the order of entering
+  PlaceList uncounted_;  // kQueued, for nothing: they take no credits
   PlaceList granted_;
   PlaceList ready_;
   PlaceList begun_;                                   // kCalling, kRunning

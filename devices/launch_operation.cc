@@ -56,6 +56,36 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
   more_seats_ = PooledArray<Seat>(devices);
 }
 
+void LaunchOperation::reserve() {
+  reserved_ = executable_.body()->reserve_launch();
+  if (reserved_ == nullptr) return;
+  for (Seat& seat : seats()) seat.waits_for_processes = true;
+  has_reserved_.store(true);
+}
+
+std::shared_ptr<ProcessLaunch> LaunchOperation::take_reserved() {
+  return has_reserved_.exchange(false) ? std::move(reserved_) : nullptr;
+}
+
+void LaunchOperation::end_reserved() {
+  const auto launch = take_reserved();
+  if (launch == nullptr) return;
+  launch->end(result_->complete() ? Status(std::unexpected(*result_->error()))
+                                  : Status(millrace::fail(ErrorCode::kUnavailable,
+                                                          describe() + " failed before it began")));
+}
+
+bool LaunchOperation::complete_with(const Error& error) {
+  if (const auto launch = take_reserved()) launch->end(std::unexpected(error));
+  return ResultOperation::complete_with(error);
+}
+
+Error LaunchOperation::refuse(const Executable& executable, Error error) {
+  const auto launch = executable ? executable.body()->reserve_launch() : nullptr;
+  if (launch != nullptr) launch->end(std::unexpected(error));
+  return error;
+}
+
 LaunchOperation::~LaunchOperation() { stop_sources().release(std::move(own_stop_)); }
 
 template <class A>
@@ -64,6 +94,7 @@ Future<Buffers> LaunchOperation::submit(DeviceBody& device, const Executable& ex
                                         const ExecuteOptions& options) {
   auto* operation = new LaunchOperation(executable, options, 1, arguments.size());
   operation->seat_at(operation->seat_, device);
+  operation->reserve();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if constexpr (std::is_same_v<A, Buffer>) {
       operation->arguments_[i] = arguments[i];
@@ -97,7 +128,11 @@ Future<Buffers> LaunchOperation::submit_spanning(
     }
   }
   operation->watch(options.call);
-  const Status entered = devices[0]->sequencer().submit(order, [operation] { operation->enter(); });
+  const Status entered = devices[0]->sequencer().submit(order, [operation] {
+    operation->reserve();
+    if (operation->decided()) operation->end_reserved();  // it has failed before
+    operation->enter();
+  });
   if (!entered) {
     operation->fail(entered.error());
     operation->enter();  // the seats leave the way they always do
@@ -145,17 +180,20 @@ Status LaunchOperation::launch(std::span<const DeviceId> devices,
                                std::span<const std::span<const Buffer>> arguments,
                                std::span<LaunchResult> results) {
   Status launched;
+  const std::shared_ptr<ProcessLaunch> with_others = take_reserved();
   try {
     launched = executable_.body()->launch({.devices = devices,
                                            .arguments = arguments,
                                            .non_donatable = non_donatable_.span(),
                                            .stop = stop_token_,
                                            .deadline = deadline_,
-                                           .flow = flow_},
+                                           .flow = flow_,
+                                           .with_others = with_others},
                                           results);
   } catch (const std::bad_alloc&) {  // here, so that the other devices of the launch get the error
     launched = std::unexpected(no_memory());
   }
+  if (!launched && with_others != nullptr) with_others->end(launched);
   arguments_ = {};  // the client keeps what it needs
   return launched;
 }

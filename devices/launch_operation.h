@@ -1,7 +1,12 @@
 // LaunchOperation: one execution of a program, on one device or spanning several. Internal to
 // device.cc.
+//
+//  - LO-1 a launch of a program that spans processes has its place among theirs from the call on,
+//    whatever comes of it: where it fails before the client has it, it ends there with the error.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include "millrace/devices/operation.h"
@@ -25,15 +30,22 @@ class LaunchOperation final : public ResultOperation<Buffers> {
   std::string describe() const override { return "the launch of " + executable_.name(); }
 
   bool call_client(Seat& seat) override;
+  // A call that was refused before it became an operation: as LO-1. Gives the error.
+  static Error refuse(const Executable& executable, Error error);
 
  protected:
   void stop_started() override { own_stop_.request_stop(); }
+  bool complete_with(const Error& error) override;
 
  private:
   LaunchOperation(const Executable& executable, const ExecuteOptions& options, std::size_t devices,
                   std::size_t arguments);
   ~LaunchOperation() override;
   bool call_client_spanning(Seat& seat);
+  void reserve();
+  // What was reserved, for the one that ends it; nullptr: nothing is left to end.
+  std::shared_ptr<ProcessLaunch> take_reserved();
+  void end_reserved();
   Status launch(std::span<const DeviceId> devices,
                 std::span<const std::span<const Buffer>> arguments,
                 std::span<LaunchResult> results);
@@ -50,6 +62,8 @@ class LaunchOperation final : public ResultOperation<Buffers> {
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch
   PooledArray<DeviceId> ids_;                    // likewise
   PooledArray<Seat> more_seats_;                 // likewise
+  std::shared_ptr<ProcessLaunch> reserved_;      // while has_reserved_
+  std::atomic<bool> has_reserved_{false};
 };
 
 }  // namespace millrace::devices

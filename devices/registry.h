@@ -61,7 +61,7 @@ struct ClientOptions {
   std::map<std::string, Attribute> settings = {};  // create options of a plugin, passed through
   ProcessPlace process = {};
   // What carries programs over processes, for the CPU device (cpu/devices.h).
-  std::function<CollectiveBackend*()> processes = {};
+  std::function<Result<CollectiveBackend*>()> processes = {};
   KeyValueStore* store = nullptr;  // shared by the job's processes; nullptr: none
   // How long the close of the client waits for what a plugin has begun.
   Duration close_timeout = std::chrono::seconds(30);

@@ -19,9 +19,12 @@ namespace millrace::devices::cpu {
 namespace {
 
 // The n-th compilation of a digest in a process belongs to the n-th in the others.
-std::string digest_of(const Program& program, const CompileOptions& options) {
+// version: of what divides the program, which numbers what processes give each other.
+std::string digest_of(const Program& program, const CompileOptions& options,
+                      std::string_view version) {
   Sha256 hash;
-  hash.add(std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
+  hash.add(version);
+  hash.add(" " + std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
            std::to_string(options.processes) + (options.deterministic ? " d\n" : "\n"));
   hash.add(program.code());
   return to_hex(hash.finish());
@@ -62,16 +65,16 @@ Result<std::vector<CpuDevice*>> CpuClient::find_devices(const Program& program,
                 what + ": each process has as many of the " + std::to_string(all) + " devices");
   }
   const std::int64_t wanted = all / options.processes;
-  if (options.processes > 1) what += ", each";
+  const std::string takes = options.processes > 1
+                                ? ", which takes " + std::to_string(wanted) + " devices of each; "
+                                : ", which takes " + std::to_string(wanted) + " devices; ";
   if (options.on_any_one() || (all == 1 && options.devices.empty())) return found;
   if (wanted > std::ssize(devices_.all)) {
-    return fail(ErrorCode::kInvalidArgument, what + ", which takes " + std::to_string(wanted) +
-                                                 " devices; the CPU client has " +
-                                                 std::to_string(devices_.all.size()));
+    return fail(ErrorCode::kInvalidArgument,
+                what + takes + "the CPU client has " + std::to_string(devices_.all.size()));
   }
   if (static_cast<std::int64_t>(options.devices.size()) != wanted) {
-    return fail(ErrorCode::kInvalidArgument, what + ", which takes " + std::to_string(wanted) +
-                                                 " devices; CompileOptions::devices names " +
+    return fail(ErrorCode::kInvalidArgument, what + takes + "CompileOptions::devices names " +
                                                  std::to_string(options.devices.size()));
   }
   for (const DeviceId id : options.devices) {
@@ -90,18 +93,17 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
                                    const KernelChoices* chosen) {
   MILLRACE_TRY(std::vector<CpuDevice*> found, find_devices(program, options));
   CompileOptions how = options;
-  CollectiveBackend* others = nullptr;
+  Ref<ProgramLink> link;
+  // It is there before anything can fail: the others hear of the end of this one.
   if (options.processes > 1) {
-    MILLRACE_TRY(others, find_processes(program, options.processes));
+    MILLRACE_TRY(CollectiveBackend* const others, find_processes(program, options.processes));
     how.process = others->process();
+    MILLRACE_TRY(link,
+                 others->open(program.name(), digest_of(program, options, platform_version())));
   }
   Result<std::shared_ptr<const Compiled>> compiled = devices_.options.compile(program, how, chosen);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  Ref<ProgramLink> link;
-  if (others != nullptr) {
-    MILLRACE_TRY(link, others->open(program.name(), digest_of(program, options)));
-  }
   MILLRACE_CHECK(found.size() < 2 || (*compiled)->device_parts() != nullptr,
                  "a program for several devices says what is whose");
   return Executable(
@@ -114,8 +116,10 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
 }
 
 Result<CollectiveBackend*> CpuClient::find_processes(const Program& program, int wanted) const {
-  CollectiveBackend* const others =
-      devices_.options.processes ? devices_.options.processes() : nullptr;
+  CollectiveBackend* others = nullptr;
+  if (devices_.options.processes) {
+    MILLRACE_TRY(others, devices_.options.processes());
+  }
   const int there = others == nullptr ? 1 : others->processes();
   if (there == wanted) return others;
   return fail(ErrorCode::kInvalidArgument,
@@ -145,6 +149,8 @@ Result<Executable> CpuClient::load(std::string_view serialized) {
 
 Result<Executable> CpuClient::load_compiled(std::string_view serialized, const Program& program,
                                             const CompileOptions& options) {
+  // Nothing is chosen by measuring, and each compilation of it meets those of other processes.
+  if (options.processes > 1) return compile(program, options);
   MILLRACE_TRY(const SerializedProgram read, SerializedProgram::parse(serialized));
   if (read.compiler != compiler_digest(*this) || read.code != program.code() ||
       read.deterministic != options.deterministic || read.replicas != options.replicas ||

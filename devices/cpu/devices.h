@@ -39,10 +39,11 @@ struct CpuClientOptions {
   // threads.
   Duration inline_time{0};
   CompileFunction compile = {};  // needed
-  // For programs that span processes; asked for each. Left out, or nullptr: there are no others.
+  // For programs that span processes; asked for each. Left out, or nullptr: there are no others. An
+  // error: that of the compilation.
   // Its owner closes it before the client, whose close waits for their launches, and keeps it as
   // long as the client.
-  std::function<CollectiveBackend*()> processes = {};
+  std::function<Result<CollectiveBackend*>()> processes = {};
 };
 
 // Launches that wait for another process. Thread-safety: thread-safe.

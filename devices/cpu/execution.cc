@@ -255,7 +255,14 @@ Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Ho
       done_(make_ref<QuietCell>()),
       pending_(devices().size()) {
   for (Ref<CpuArray>& output : outputs_) output = make_ref<CpuArray>();
-  if (executable_->spans_processes()) with_others_ = executable_->next_launch();
+}
+
+// What kills a device, or stops the launch, is heard from here on: before or while it waits.
+void Execution::join_others(std::shared_ptr<ProcessLaunch> launch) {
+  with_others_ = launch != nullptr ? std::move(launch) : executable_->reserve_launch();
+  if (with_others_ == nullptr) return;
+  executable_->waiting().add(with_others_);
+  on_stop_.emplace(stop_, [others = with_others_] { others->interrupt(); });
 }
 
 void Execution::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
@@ -268,6 +275,7 @@ void Execution::take_options(const LaunchArguments& call) {
   stop_ = call.stop;
   deadline_ = call.deadline;
   flow_ = call.flow;
+  join_others(call.with_others);
 }
 
 LaunchResult Execution::take(std::size_t place, std::span<const Buffer> arguments,
@@ -358,11 +366,13 @@ void Execution::run() noexcept {
     state = std::unexpected(millrace::detail::exception_to_error(std::current_exception()));
   }
   const TimePoint end = device_->clock().now();
+  const bool waits = state && *state == RunState::kWaits;
+  const bool ran = !waits || run_ != nullptr;  // some of it
   for (CpuDevice* device : devices()) device->add_busy(end - begin);
-  if (recorded_) record(begin, end);
-  if (state && *state == RunState::kWaits) return wait_for_others();
+  if (recorded_ && ran) record(begin, end);
+  if (waits) return wait_for_others();
   const Status status = state ? Status() : Status(std::unexpected(state.error()));
-  executable_->took(end - begin);
+  if (with_others_ == nullptr) executable_->took(end - begin);
   if (status && last_output_) write(*last_output_);
   for (std::size_t o = 0; status && spans_ && o < outputs_.size(); ++o) write(o);
   CpuDevice& device = *device_;
@@ -375,10 +385,6 @@ void Execution::run() noexcept {
 void Execution::wait_for_others() {
   const std::shared_ptr<ProcessLaunch> launch = with_others_;
   CpuDevice& device = *device_;
-  if (!on_stop_) {
-    executable_->waiting().add(launch);
-    on_stop_.emplace(stop_, [launch] { launch->interrupt(); });
-  }
   device.next();
   launch->await([this, &device] { device.enqueue(*this); });
 }
@@ -410,7 +416,7 @@ Result<RunState> Execution::begin_program() {
   MILLRACE_TRY_STATUS(executable_->prepare());
   MILLRACE_TRY_STATUS(alive());
   if (with_others_ != nullptr) {
-    if (stop_.stop_requested()) return stopped();
+    if (stop_.stop_requested()) return stopped(true);
     MILLRACE_TRY(const bool has_begun, with_others_->begin());
     if (!has_begun) return RunState::kWaits;
   }
@@ -453,19 +459,19 @@ Result<RunState> Execution::continue_program(bool begins) {
   MILLRACE_TRY_STATUS(alive());
   const bool cut_off =
       state ? *state == RunState::kWaits : state.error().code() == ErrorCode::kCancelled;
-  if (cut_off && stop_.stop_requested()) return stopped();
+  if (cut_off && stop_.stop_requested()) return stopped(!begins || state);
   return state;
 }
 
-std::unexpected<Error> Execution::stopped() const {
+std::unexpected<Error> Execution::stopped(bool waited) const {
   const Error why = stopped_error(*executable_, deadline_, device_->clock().now());
-  const std::string whom = with_others_ != nullptr ? with_others_->waits_for() : std::string();
+  const std::string whom =
+      waited && with_others_ != nullptr ? with_others_->waits_for() : std::string();
   return std::unexpected(whom.empty() ? why : why.with_context("it waited for " + whom));
 }
 
 void Execution::end_run() {
-  if (run_ == nullptr) return;
-  executable_->release_run(std::move(run_));
+  if (run_ != nullptr) executable_->release_run(std::move(run_));
   temporaries_.reset();
   input_bytes_ = {};
   output_bytes_ = {};

@@ -84,7 +84,9 @@ class CpuExecutable final : public ExecutableBody {
   Result<Attributes> cost_analysis() const override;
 
   bool spans_processes() const { return static_cast<bool>(options_.link); }
-  std::unique_ptr<ProcessLaunch> next_launch() { return options_.link->next_launch(); }
+  std::shared_ptr<ProcessLaunch> reserve_launch() override {
+    return spans_processes() ? options_.link->next_launch() : nullptr;
+  }
   WaitingLaunches& waiting() const { return devices_.waiting; }
 
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
@@ -183,8 +185,9 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   Result<RunState> continue_program(bool begins);
   // Goes on once another process has given what it waits for, or there is reason to end.
   void wait_for_others();
-  // With whom it waited for, where it did.
-  std::unexpected<Error> stopped() const;
+  void join_others(std::shared_ptr<ProcessLaunch> launch);
+  // Names the process that it waited for, if it did.
+  std::unexpected<Error> stopped(bool waited) const;
   void end_run();
   void record(TimePoint begin, TimePoint end) const;
   void write(std::size_t output);

@@ -57,9 +57,10 @@ struct Processes {
   };
 
   Processes(Simulation& simulation, int count, int devices_of_each,
-            const SimFaults& faults = {.stalls = 0})
+            const SimFaults& faults = {.stalls = 0}, const devices::DeviceLimits& limits = {})
       : sim(simulation),
         of_each(devices_of_each),
+        limits(limits),
         job(simulation, static_cast<std::uint32_t>(count), faults) {
     for (int p = 0; p < count; ++p) add(static_cast<std::uint32_t>(p));
   }
@@ -76,9 +77,9 @@ struct Processes {
     options.devices = ListOf<devices::DeviceId>(ids);
     return all[p].client->compile(devices::Program::from_text(text, "sum"), options);
   }
-  // The d-th device of process p puts base + p * of_each + d.
+  // The d-th device of process p puts base + p * of_each + d. late: they wait for it.
   Future<Buffers> launch(std::size_t p, const Executable& executable, float base = 0,
-                         const CallOptions& call = {}) {
+                         const CallOptions& call = {}, const Future<void>& late = {}) {
     std::vector<std::vector<Argument>> arguments;
     for (std::size_t d = 0; d < all[p].devices.size(); ++d) {
       const float value =
@@ -86,11 +87,19 @@ struct Processes {
       auto array = devices::HostArray::make(devices::Shape(devices::DType::kF32, {4}));
       const float four[] = {value, value, value, value};
       std::memcpy(array.mutable_bytes().data(), four, sizeof four);
-      arguments.push_back({Argument(
-          all[p].devices[d].put({array.bytes().data(), array.shape(), {}, array.owner()}))});
+      const Future<Buffer> put =
+          all[p].devices[d].put({array.bytes().data(), array.shape(), {}, array.owner()});
+      arguments.push_back({Argument(late.valid() ? after(late, put) : put)});
     }
     const std::vector<std::span<const Argument>> lists(arguments.begin(), arguments.end());
     return launch_spanning(all[p].devices, executable, lists, {}, {.call = call});
+  }
+  // The buffer once both are there; an error of either.
+  Future<Buffer> after(const Future<void>& late, const Future<Buffer>& put) {
+    return late.then(sim.executor(), [put](const Result<void>& there) -> Future<Buffer> {
+      if (!there) return there.error();
+      return put;
+    });
   }
   // The first number of each device's first result.
   std::vector<float> values(std::size_t p, const Future<Buffers>& launched) {
@@ -116,6 +125,7 @@ struct Processes {
 
   Simulation& sim;
   const int of_each;
+  const devices::DeviceLimits limits;
   net::testing::MeshJob job;
   std::unique_ptr<Parallel> parallel = make_serial_parallel();
   std::vector<Process> all;
@@ -128,7 +138,7 @@ struct Processes {
     Process process;
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t r = 0; r < job.size; ++r) ranks.push_back(r);
-    process.links = std::make_unique<ProgramLinks>(in_job.mesh, ranks);
+    process.links = std::make_unique<ProgramLinks>(in_job.mesh, in_job.mesh->epoch(), ranks);
     sim.on_finish("links", [links = process.links.get()] { return links->drained(); });
     devices::cpu::CpuClientOptions options;
     options.threads.assign(static_cast<std::size_t>(of_each),
@@ -140,6 +150,7 @@ struct Processes {
     sim.on_finish("client", [client = process.client.get()] { return client->close(); });
     devices::DeviceActorOptions actors;
     actors.environment = sim.environment();
+    actors.limits = limits;
     process.devices = devices::make_devices(*process.client, actors);
     for (const Device& device : process.devices)
       sim.on_finish("device", [device] { return device.close(); });
@@ -197,6 +208,92 @@ TEST(SpanningPrograms, LaunchesOfSeveralProgramsMayCrossInAnyOrder) {
         EXPECT_EQ(processes.values(p, rings[p][k]), expected);
       }
     }
+    sim.finish();
+  });
+}
+
+// LO-1: whose arguments are late takes part in its own launch all the same.
+TEST(SpanningPrograms, LaunchesMeetInTheOrderOfTheirCallsHoweverLateArgumentsAre) {
+  for_each_seed(50, [](Simulation& sim) {
+    const int of_each = sim.chance(0.5) ? 1 : 2;
+    Processes processes(sim, 2, of_each);
+    const Executable sums[] = {processes.compile(0, kSum), processes.compile(1, kSum)};
+    Promise<void> late;
+    const Future<Buffers> first = processes.launch(0, sums[0], 0, {}, late.future());
+    const Future<Buffers> second = processes.launch(0, sums[0], 10);
+    const Future<Buffers> far[] = {processes.launch(1, sums[1]), processes.launch(1, sums[1], 10)};
+    sim.run_for(std::chrono::milliseconds(sim.below(20)));
+    late.set_value();
+    const float sum = of_each == 1 ? 1 : 6;
+    const auto all = static_cast<std::size_t>(of_each);
+    EXPECT_EQ(processes.values(0, first), std::vector<float>(all, sum));
+    EXPECT_EQ(processes.values(1, far[0]), std::vector<float>(all, sum));
+    const float next = sum + static_cast<float>(20 * of_each);
+    EXPECT_EQ(processes.values(0, second), std::vector<float>(all, next));
+    EXPECT_EQ(processes.values(1, far[1]), std::vector<float>(all, next));
+    sim.finish();
+  });
+}
+
+// LO-1, CE-2: an argument that fails, a deadline while it is late, a device that has failed before.
+TEST(SpanningPrograms, ALaunchThatFailsBeforeItBeginsFailsInAllProcesses) {
+  for_each_seed(60, [](Simulation& sim) {
+    const int of_each = sim.chance(0.5) ? 1 : 2;
+    Processes processes(sim, 2, of_each);
+    const Executable sums[] = {processes.compile(0, kSum), processes.compile(1, kSum)};
+    Promise<void> late;
+    const Future<void> never = late.future();
+    std::string words = "the loader has failed";
+    Future<Buffers> first;
+    const auto kind = sim.below(3);
+    if (kind == 0) {
+      first = processes.launch(0, sums[0], 0, {}, never);
+      sim.run_for(std::chrono::milliseconds(sim.below(5)));
+      late.set_error(Error(ErrorCode::kDataLoss, words));
+    } else if (kind == 1) {
+      words = "before its deadline";
+      first = processes.launch(0, sums[0], 0,
+                               {.deadline = sim.now() + std::chrono::milliseconds(5)}, never);
+    } else {
+      words = "it burns";
+      ASSERT_TRUE(
+          processes.all[0].client->kill(devices::DeviceId{0}, Error(ErrorCode::kInternal, words)));
+      first = processes.launch(0, sums[0]);
+    }
+    EXPECT_THAT(processes.error_of(0, first), HasSubstr(words));
+    const std::string seen = processes.error_of(1, processes.launch(1, sums[1]));
+    EXPECT_THAT(seen, HasSubstr(words));
+    EXPECT_THAT(seen, HasSubstr("process 0 (rank 0"));
+    if (kind != 0) late.set_value();
+    if (kind == 2) {
+      ASSERT_TRUE(sim.run(processes.all[0].devices[0].restart()));
+    }
+    const Future<Buffers> next = processes.launch(0, sums[0], 10);
+    const float sum = of_each == 1 ? 21 : 46;
+    const auto all = static_cast<std::size_t>(of_each);
+    EXPECT_EQ(processes.values(1, processes.launch(1, sums[1], 10)), std::vector<float>(all, sum));
+    EXPECT_EQ(processes.values(0, next), std::vector<float>(all, sum));
+    sim.finish();
+  });
+}
+
+// DS-4: limits count no launch that waits for other processes.
+TEST(SpanningPrograms, LimitsHoldUpNoLaunchThatAnotherProcessNeeds) {
+  for_each_seed(50, [](Simulation& sim) {
+    Processes processes(sim, 2, 2, {.stalls = 0}, {.launches = 1, .bytes = 1});
+    const Executable sums[] = {processes.compile(0, kSum), processes.compile(1, kSum)};
+    const Executable rings[] = {processes.compile(0, kRing), processes.compile(1, kRing)};
+    std::vector<Future<Buffers>> first, second;
+    for (int i = 0; i < 20; ++i) first.push_back(processes.launch(0, sums[0]));
+    first.push_back(processes.launch(0, rings[0]));
+    second.push_back(processes.launch(1, rings[1]));
+    for (int i = 0; i < 20; ++i) second.push_back(processes.launch(1, sums[1]));
+    EXPECT_EQ(processes.values(1, second[0]), (std::vector<float>{3, 0}));
+    for (std::size_t i = 0; i < 20; ++i) {
+      EXPECT_EQ(processes.values(0, first[i]), (std::vector<float>{6, 6}));
+      EXPECT_EQ(processes.values(1, second[i + 1]), (std::vector<float>{6, 6}));
+    }
+    EXPECT_EQ(processes.values(0, first[20]), (std::vector<float>{1, 2}));
     sim.finish();
   });
 }
@@ -295,9 +392,15 @@ TEST(SpanningPrograms, CloseEndsWhatWaitsForOthers) {
   });
 }
 
-TEST(SpanningPrograms, MoreProcessesThanThereAreAreRefusedWithBothNumbers) {
+TEST(SpanningPrograms, MoreProcessesOrDevicesThanThereAreAreRefusedWithBothNumbers) {
   for_each_seed(1, [](Simulation& sim) {
     Processes processes(sim, 2, 1);
+    const devices::CompileOptions options{.replicas = 4, .processes = 2};
+    const auto more =
+        processes.all[0].client->compile(devices::Program::from_text(kSum, "sum"), options);
+    ASSERT_FALSE(more);
+    EXPECT_THAT(more.error().message(),
+                HasSubstr("which takes 2 devices of each; the CPU client has 1"));
     const auto compiled = processes.try_compile(0, kSum, 3);
     ASSERT_FALSE(compiled);
     EXPECT_EQ(compiled.error().code(), ErrorCode::kInvalidArgument);

@@ -21,6 +21,7 @@ class DeviceScheduleTest : public ::testing::Test {
     std::size_t bytes = 1;
     bool inputs = true;
     bool spanning = false;
+    bool waits_for_processes = false;
   };
   DevicePlace& enter(const Given& given) {
     DevicePlace& place = places_.emplace_back();
@@ -28,6 +29,7 @@ class DeviceScheduleTest : public ::testing::Test {
     place.bytes = given.bytes;
     place.inputs = given.inputs;
     place.spanning = given.spanning;
+    place.waits_for_processes = given.waits_for_processes;
     schedule_.enter(place);
     return place;
   }
@@ -122,6 +124,26 @@ TEST_F(DeviceScheduleTest, CreditsNeverExceedTheLimits) {
   EXPECT_EQ(call(), &third_launch);
   EXPECT_EQ(call(), &put);
   EXPECT_EQ(schedule_.stats().peak_bytes_in_flight, 62U);
+}
+
+// DS-4
+TEST_F(DeviceScheduleTest, WhatWaitsForProcessesTakesNoCreditsAndWaitsForNone) {
+  enter({.bytes = 100});
+  ASSERT_NE(call(), nullptr);
+  enter({.bytes = 100});
+  EXPECT_EQ(call(), nullptr) << "the limit";
+  DevicePlace& alone = enter({.bytes = 1000, .waits_for_processes = true});
+  EXPECT_EQ(call(), &alone) << "before one that waits for credits";
+  DevicePlace& spans = enter({.spanning = true, .waits_for_processes = true});
+  EXPECT_EQ(call(), nullptr);
+  EXPECT_EQ(schedule_.vote(), &spans);
+  schedule_.arm(spans);
+  EXPECT_EQ(call(), &spans);
+  EXPECT_EQ(schedule_.stats().launches_in_flight, 1U);
+  EXPECT_EQ(schedule_.stats().bytes_in_flight, 100U);
+  schedule_.leave(alone);
+  schedule_.leave(spans);
+  EXPECT_EQ(schedule_.stats().bytes_in_flight, 100U);
 }
 
 TEST_F(DeviceScheduleTest, OneBeyondTheLimitRunsAlone) {

@@ -219,8 +219,7 @@ Task<void> Runtime::Core::close_all() {
   // over. Parts that make() did not reach are empty.
   if (actors::RemoteActors* const reached = remote_here()) note(co_await reached->close());
   // What waits for another process ends: the devices wait for it.
-  for (collectives::ProgramLinks* const each : links_here())
-    each->close(Error(ErrorCode::kUnavailable, "the runtime was closed"));
+  close_links();
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {
@@ -240,7 +239,8 @@ Task<void> Runtime::Core::close_all() {
   note(co_await std::move(threads_end));
   if (loop) note(co_await loop->close());
   if (loop_timers) note(co_await loop_timers->close());
-  for (collectives::ProgramLinks* const each : links_here()) note(co_await each->drained());
+  Task<void> links_end = drain_links();
+  note(co_await std::move(links_end));
   if (job) note(co_await job->close());
   closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);

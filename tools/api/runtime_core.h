@@ -71,14 +71,15 @@ struct Runtime::Core {
   std::string calls_under_way() const;
   devices::DeviceThreads make_device_threads(int i, int n);
   // What carries programs over the processes of the job, or of its present world; nullptr: there is
-  // no job.
-  devices::CollectiveBackend* program_links();
+  // no job. kUnavailable once this closes.
+  Result<devices::CollectiveBackend*> program_links();
   // The memory of each device, where it is known: now, or where that may block, when it was asked
   // last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
 
   Task<void> close_all();
-  std::vector<collectives::ProgramLinks*> links_here();
+  void close_links();
+  Task<void> drain_links();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
   void destroy_clients();
   actors::RemoteActors* remote_here() {
@@ -143,9 +144,10 @@ struct Runtime::Core {
       MILLRACE_GUARDED_BY(group_mutex);
   std::unique_ptr<actors::RemoteActors> remote MILLRACE_GUARDED_BY(group_mutex);
   net::World world MILLRACE_GUARDED_BY(group_mutex);  // no ranks: all of the job
-  // One for each epoch of the mesh in which a program spanned processes.
+  // One for each epoch of the mesh in which a program spanned processes: the last one is open.
   std::map<std::uint32_t, std::unique_ptr<collectives::ProgramLinks>> links
       MILLRACE_GUARDED_BY(group_mutex);
+  bool links_closed MILLRACE_GUARDED_BY(group_mutex) = false;
 
   struct Memory {
     std::optional<devices::MemoryStats> last;

@@ -19,25 +19,45 @@ actors::RemoteActors* Runtime::remote_actors() const {
   return core().remote.get();
 }
 
-devices::CollectiveBackend* Runtime::Core::program_links() {
+Result<devices::CollectiveBackend*> Runtime::Core::program_links() {
   if (!job) return nullptr;
   net::Mesh& mesh = job->mesh();
   MutexLock lock(group_mutex);
-  std::unique_ptr<collectives::ProgramLinks>& made = links[mesh.epoch()];
+  if (links_closed) return fail(ErrorCode::kUnavailable, "the runtime is closed");
+  const bool is_first = world.ranks.empty();  // all of the job, in the epoch in which it began
+  const std::uint32_t epoch = is_first ? mesh.epoch() : world.epoch;
+  std::unique_ptr<collectives::ProgramLinks>& made = links[epoch];
   if (made == nullptr) {
     std::vector<std::uint32_t> ranks = world.ranks;
-    for (std::uint32_t r = 0; world.ranks.empty() && r < mesh.size(); ++r) ranks.push_back(r);
-    made =
-        std::make_unique<collectives::ProgramLinks>(Ref<net::Mesh>::share(&mesh), std::move(ranks));
+    for (std::uint32_t r = 0; is_first && r < mesh.size(); ++r) ranks.push_back(r);
+    made = std::make_unique<collectives::ProgramLinks>(Ref<net::Mesh>::share(&mesh), epoch,
+                                                       std::move(ranks));
+    for (const auto& [other, before] : links) {
+      if (other != epoch)
+        before->close(Error(ErrorCode::kAborted, "the job has gone on with another world"));
+    }
   }
   return made.get();
 }
 
-std::vector<collectives::ProgramLinks*> Runtime::Core::links_here() {
+void Runtime::Core::close_links() {
   MutexLock lock(group_mutex);
-  std::vector<collectives::ProgramLinks*> all;
-  for (const auto& [epoch, made] : links) all.push_back(made.get());
-  return all;
+  links_closed = true;
+  for (const auto& [epoch, made] : links)
+    made->close(Error(ErrorCode::kUnavailable, "the runtime was closed"));
+}
+
+// What was given before goes out; a process that takes nothing is not waited for.
+Task<void> Runtime::Core::drain_links() {
+  std::vector<Future<void>> ends;
+  {
+    MutexLock lock(group_mutex);
+    for (const auto& [epoch, made] : links) ends.push_back(made->drained());
+  }
+  for (const Future<void>& end : ends) {
+    TimerQueue& timers = job->mesh().timers();
+    co_await with_deadline(end, timers.clock().now() + quarter(), timers);
+  }
 }
 
 Future<net::World> Runtime::next_world(CallOptions call) const {

@@ -171,6 +171,8 @@ Result<std::shared_ptr<const Compiled>> plan_for_devices(const ir::Module& modul
                                                          PlanOptions options) {
   MILLRACE_TRY(OneProgram one, for_all_devices(module, counts, part));
   options.is_divided = part.processes > 1;
+  // What all processes compute, they compute alike: a loop goes as many rounds in each.
+  options.deterministic = options.deterministic || options.is_divided;
   MILLRACE_TRY(std::unique_ptr<Plan> plan, make_plan(one.module, options));
   return std::make_shared<const SpreadPlan>(std::move(plan), std::move(one.parts));
 }

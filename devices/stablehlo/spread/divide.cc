@@ -13,6 +13,7 @@
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/spread/edges.h"
 #include "millrace/devices/stablehlo/spread/maker.h"
+#include "millrace/devices/stablehlo/spread/new_main.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::devices::stablehlo::spread {
@@ -20,9 +21,6 @@ namespace {
 
 using K = ir::OpKind;
 using Values = std::vector<ir::Value*>;
-
-constexpr std::string_view kAlias = "tf.aliasing_output";
-constexpr std::string_view kDonor = "jax.buffer_donor";
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 

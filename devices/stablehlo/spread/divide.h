@@ -1,7 +1,8 @@
 // divide: what one process runs of a program that stands for the devices of several (spread.h).
 // What it needs of another process comes by calls of its own, kGive there and kTake here, of one
 // edge. Pure; every process divides the same program alike, and so numbers the edges alike. Read
-// next: homes.h, which says what is where; devices/collective_backend.h, what carries it.
+// next: homes.h, which says what is where; devices/collective_backend.h, what carries it. Tokens
+// stay in their process: they order what it does alone.
 //
 //   DV-1  A process gives a value as soon as it has it, and takes one where it first uses it, both
 //         in the order of the program. So the process that is least far never waits for one that

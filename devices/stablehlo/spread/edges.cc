@@ -25,8 +25,12 @@ void Edges::add(const ir::Block& block, const Homes& homes, Round& round, bool c
   for (const ir::Value& v : block.arguments()) add(v, homes, round, certain);
   for (const ir::Op& op : block) {
     if (homes.is_split(op) && op.kind() == ir::OpKind::kWhile) {
+      // The condition is looked at once at least, whether there is a round or not.
       Round inner;
-      for (const ir::Region& region : op.regions()) add(region.block(), homes, inner, true);
+      add(op.region(0).block(), homes, inner, true);
+      round.gifts.insert(inner.gifts.begin(), inner.gifts.end());
+      if (certain) round.certain.insert(inner.certain.begin(), inner.certain.end());
+      add(op.region(1).block(), homes, inner, true);
       finish(&op, inner);
     } else if (homes.is_split(op)) {
       for (const ir::Region& region : op.regions()) add(region.block(), homes, round, false);

@@ -14,7 +14,7 @@ namespace millrace::devices::stablehlo::spread {
 // Thread-safety: immutable.
 class Edges {
  public:
-  // One that says no more than that it has come.
+  // A message of one byte: the taker has what it was given.
   struct Answer {
     int edge = 0;
     int from = 0, to = 0;

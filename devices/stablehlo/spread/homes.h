@@ -21,7 +21,7 @@
 
 namespace millrace::devices::stablehlo::spread {
 
-inline constexpr int kMostProcesses = 1024;
+inline constexpr int kMostProcesses = 256;
 using ProcessSet = std::bitset<kMostProcesses>;
 
 // The lowest; the set is not empty.

@@ -1,13 +1,9 @@
 #include "millrace/devices/stablehlo/spread/new_main.h"
 
-#include <string_view>
 #include <utility>
 
 namespace millrace::devices::stablehlo::spread {
 namespace {
-
-constexpr std::string_view kAlias = "tf.aliasing_output";
-constexpr std::string_view kDonor = "jax.buffer_donor";
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 

@@ -2,6 +2,7 @@
 // each device gets, and what may be overwritten.
 #pragma once
 
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "millrace/devices/stablehlo/spread/one_program.h"
 
 namespace millrace::devices::stablehlo::spread {
+
+// What an argument of @main says of the result that may take its memory.
+inline constexpr std::string_view kAlias = "tf.aliasing_output";
+inline constexpr std::string_view kDonor = "jax.buffer_donor";
 
 // First the arguments, then begin, then the results, then finish. Thread-safety: confined.
 class NewMain {

@@ -429,6 +429,31 @@ TEST_F(RunTest, AProgramForWholeArraysSpansTheProcessesOfAJob) {
   EXPECT_EQ(floats_of(out + "/1.npy"), (std::vector<float>{6, 8, 10, 12}));
 }
 
+// Two devices in each process.
+TEST_F(RunTest, FourDevicesOfTwoProcessesRunOneProgram) {
+  std::string four(kTwoReplicas);
+  const std::string pair = "dense<[[0, 1]]> : tensor<1x2xi64>";
+  ASSERT_NE(four.find(pair), std::string::npos);
+  four.replace(four.find(pair), pair.size(), "dense<[[3, 1, 0, 2]]> : tensor<1x4xi64>");
+  const std::string program = write("four.mlir", four);
+  for (int d = 0; d < 4; ++d) {
+    const std::string folder = "each/" + std::to_string(d);
+    std::filesystem::create_directories(folder_.file(folder));
+    const auto value = static_cast<float>(d);
+    write_floats(folder + "/0.npy", Shape(DType::kF32, {2}), {value, 10 * value});
+  }
+  const std::string out = folder_.file("out4");
+  const Outcome o = run_millrace(launched(
+      {"run", program, "--devices", "4", "--inputs", folder_.file("each"), "--outputs", out}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (int d = 0; d < 4; ++d) {
+    const auto value = static_cast<float>(d);
+    const std::string folder = out + "/" + std::to_string(d);
+    EXPECT_EQ(floats_of(folder + "/0.npy"), (std::vector<float>{2 * value, 11 * value}));
+    EXPECT_EQ(floats_of(folder + "/1.npy"), (std::vector<float>{12, 66}));
+  }
+}
+
 TEST_F(RunTest, DevicesThatProcessesCannotHaveEquallyManyOfAreRefused) {
   const std::string program = write("three.mlir",
                                     "module @three attributes {mhlo.num_replicas = 3 : i32} {\n"

@@ -107,6 +107,29 @@ TEST(Divide, ALoopThatOneProcessDecidesIsRunByAllOfThem) {
             (testing::PerDevice{{{4}}, {{1}}, {{2}}, {{3}}}));
 }
 
+// DV-2: the first device alone knows that the inner loop makes no round, and says so in each outer
+// round. It must not be a hundred rounds ahead.
+TEST(Divide, ALoopOfNoRoundsIsAnsweredByTheOneAroundIt) {
+  const std::string text =
+      "func.func @main(%n: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {\n%z = stablehlo.constant "
+      "dense<0> : tensor<i32>\n%r:2 = \"stablehlo.while\"(%z, %x) ({\n^bb0(%i: tensor<i32>, %v: "
+      "tensor<f32>):\n%m = stablehlo.constant dense<100> : tensor<i32>\n%p = stablehlo.compare LT, "
+      "%i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %p : tensor<i1>\n}, {\n"
+      "^bb0(%i: tensor<i32>, %v: tensor<f32>):\n%q:2 = \"stablehlo.while\"(%n, %v) ({\n^bb0(%k: "
+      "tensor<i32>, %w: tensor<f32>):\n%o = stablehlo.constant dense<0> : tensor<i32>\n%p = "
+      "stablehlo.compare GT, %k, %o : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return "
+      "%p "
+      ": tensor<i1>\n}, {\n^bb0(%k: tensor<i32>, %w: tensor<f32>):\n%one = stablehlo.constant "
+      "dense<1> : tensor<i32>\n%l = stablehlo.subtract %k, %one : tensor<i32>\n%u = "
+      "\"stablehlo.collective_permute\"(%w) {source_target_pairs = dense<[[0, 1]]> : "
+      "tensor<1x2xi64>} : (tensor<f32>) -> tensor<f32>\nstablehlo.return %l, %u : tensor<i32>, "
+      "tensor<f32>\n}) : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)\n%one = "
+      "stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %one : tensor<i32>\n"
+      "stablehlo.return %j, %q#1 : tensor<i32>, tensor<f32>\n}) : (tensor<i32>, tensor<f32>) -> "
+      "(tensor<i32>, tensor<f32>)\nreturn %r#1 : tensor<f32>\n}\n";
+  EXPECT_EQ(run(text, {2, 1}, {{{0}, {1}}, {{0}, {2}}}), (testing::PerDevice{{{1}}, {{2}}}));
+}
+
 TEST(Divide, RefusesCallsThatStandForItsOwn) {
   const auto made = spread_text(
       "func.func @main(%x: tensor<f32>) -> tensor<f32> {\nstablehlo.custom_call "
