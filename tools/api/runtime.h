@@ -153,14 +153,14 @@ class Runtime {
   MetricsSnapshot metrics_snapshot() const;
   const RuntimeOptions& options() const;
 
-  // Refuses new work, finishes what the devices have begun, and ends everything in the reverse
-  // order of its making. What waits on environment().timers (sleeps, deadlines) ends with kAborted:
-  // every 50 ms until the actors have stopped, also where an on_stop waits, and once more after
-  // them, while compute() runs what continues there; then compute() finishes what
-  // it has begun and drops the rest: tasks and continuations end with kAborted, and those that wait
-  // for something else do when that comes. From then on a sleep or deadline on the timers ends at
-  // once, with kAborted too. Completes, on some thread of its own, with the first error of any
-  // part; every call gives the same future.
+  // Refuses new work, finishes what the devices have begun, but for launches that wait for another
+  // process, which fail, and ends everything in the reverse order of its making. What waits on
+  // environment().timers (sleeps, deadlines) ends with kAborted: every 50 ms until the actors have
+  // stopped, also where an on_stop waits, and once more after them, while compute() runs what
+  // continues there; then compute() finishes what it has begun and drops the rest: tasks and
+  // continuations end with kAborted, and those that wait for something else do when that comes.
+  // From then on a sleep or deadline on the timers ends at once, with kAborted too. Completes, on
+  // some thread of its own, with the first error of any part; every call gives the same future.
   Future<void> close() const;
 
   struct Core;  // what it owns: runtime_core.h, for its own files and tests alone
