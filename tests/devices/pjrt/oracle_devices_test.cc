@@ -130,7 +130,7 @@ TEST_P(RandomDevicesTest, ProgramsAgreeWithXla) {
   const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
   if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
   judge_shard(GetParam(),
-              {.programs = 16,
+              {.programs = 25,
                .make = program_of,
                .judge = [&](const RandomProgram& program) { return judge(*oracle, program); },
                .text =
