@@ -67,7 +67,7 @@ ProgramMail::Launch& ProgramMail::launch_of(const LaunchId& id) {
 
 // Why all of the launch ends.
 std::optional<Error> ProgramMail::ended(const LaunchId& id, const Launch& launch) {
-  if (closed_) return *closed_;
+  if (closed_) return closed_;
   if (!launch.failed) return std::nullopt;
   return launch.failed->error.with_context(named(launch.failed->from) + " of " +
                                            links_[id.link].name);
