@@ -127,7 +127,7 @@ struct ServeFlags : RuntimeFlags {
   bool is_public = false;
   std::string token_file;
   std::vector<std::int64_t> batch_sizes;  // none: all that were exported
-  double delay_ms = 2;
+  double delay_ms = 0;
   std::size_t queue_requests = 1024;
   std::size_t queue_mib = 64;
   std::size_t body_mib = 64;

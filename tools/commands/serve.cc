@@ -406,7 +406,7 @@ void add_serve_options(CLI::App& command, ServeFlags& flags) {
       ->check(CLI::PositiveNumber);
   command
       .add_option("--delay-ms", flags.delay_ms,
-                  "so long a request waits for others to share a batch")
+                  "so long a request waits for others to share a batch while a device is free")
       ->check(CLI::Range(0.0, 10000.0))
       ->capture_default_str();
   command
