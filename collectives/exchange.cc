@@ -180,6 +180,15 @@ class Exchange final : public RefCounted, public Pooled {
   PooledVector<Future<Buffer>> putting_;  // all arrays of one receiver after the other
 };
 
+// A rank that is alone in its group gets what it gave; not where shapes differ, or of a permute,
+// which may have no pair.
+bool keeps_inputs(const CollectiveCall& call) {
+  return call.kind != Kind::kCollectivePermute &&
+         std::ranges::all_of(call.shapes, [&](const Shape& shape) {
+           return outcome_of(call, shape, 1).shape == shape;
+         });
+}
+
 }  // namespace
 
 Future<PooledVector<Buffers>> run_exchange(const Environment& environment,
@@ -188,6 +197,8 @@ Future<PooledVector<Buffers>> run_exchange(const Environment& environment,
                                            PooledVector<Buffers> inputs, const FarRanks& far) {
   if (call.kind == Kind::kBarrier && !far.wire)
     return Future<PooledVector<Buffers>>(PooledVector<Buffers>(devices.size()));
+  if (devices.size() == 1 && !far.wire && keeps_inputs(call))
+    return Future<PooledVector<Buffers>>(std::move(inputs));
   return Exchange::run(make_ref<Exchange>(environment, call, devices, std::move(inputs), far));
 }
 

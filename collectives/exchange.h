@@ -25,7 +25,8 @@ struct FarRanks {
 // inputs[d] are the arrays of the rank of devices[d]: written, and there for every rank that the
 // call reads. The future gives the results in the order of the devices, none for a rank that the
 // call gives nothing; what is the same on all ranks is computed once, and every device uses the
-// same host bytes, or its part of them, in place where it can. Errors name the rank.
+// same host bytes, or its part of them, in place where it can. What a rank has already, as the root
+// of a broadcast or alone in its group, it gets as the buffer that it gave. Errors name the rank.
 Future<PooledVector<devices::Buffers>> run_exchange(const Environment& environment,
                                                     const CollectiveCall& call,
                                                     std::span<const devices::Device> devices,

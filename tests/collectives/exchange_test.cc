@@ -111,6 +111,29 @@ void expect_blame(const Result<PooledVector<Buffers>>& sums) {
   EXPECT_EQ(culprits->ranks[0], Rank{1});
 }
 
+// No array of a rank that is alone goes through the host.
+TEST(ExchangeTest, RankThatIsAloneGetsWhatItGave) {
+  using Kind = CollectiveCall::Kind;
+  testing::for_each_seed(1, [](Simulation& sim) {
+    SlowClient client;
+    const std::array<float, 2> values{1, 2};
+    const Buffer given(make_ref<SlowBuffer>(client, DeviceId{0}, values.data()));
+    auto devices = devices::make_devices(client, {.environment = sim.environment(), .limits = {}});
+    for (const Kind kind : {Kind::kAllReduce, Kind::kBroadcast, Kind::kReduceScatter,
+                            Kind::kScatter, Kind::kAllGather, Kind::kGather, Kind::kAllToAll}) {
+      CollectiveCall call{kind, ReduceOp::kMean};
+      call.shapes.push_back(kPair);
+      const auto results = sim.run(
+          run_exchange(sim.environment(), call, std::span(devices).first(1), {Buffers{given}}));
+      ASSERT_TRUE(results) << to_string(kind) << ": " << results.error().to_string();
+      ASSERT_EQ((*results)[0].size(), 1U) << to_string(kind);
+      EXPECT_EQ((*results)[0][0].body(), given.body()) << to_string(kind);
+    }
+    EXPECT_EQ(client.looks, 0);
+    for (const devices::Device& device : devices) EXPECT_TRUE(sim.run(device.close()));
+  });
+}
+
 TEST(ExchangeTest, ReadThatFailsIsBlamedOnItsRank) {
   testing::for_each_seed(5, [](Simulation& sim) {
     SlowClient client;
