@@ -37,13 +37,15 @@ constexpr std::chrono::microseconds kSmallCopyTime(4);
 }  // namespace
 
 PjrtBuffer::PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-                       bool laid_out, bool written)
+                       bool laid_out, const Future<void>& written)
     : client_(client),
       device_(device),
       shape_(shape),
       buffer_(buffer),
       laid_out_(laid_out),
-      written_(written) {
+      written_(written.valid() && written.cell()->state() == AsyncValue::State::kValue),
+      asked_(written.valid() && !written_),
+      ready_(asked_ ? written : Future<void>()) {
   if (laid_out) client_.note_laid_out();
 }
 

@@ -16,10 +16,10 @@ namespace millrace::devices::pjrt {
 // are.
 class PjrtBuffer final : public BufferBody {
  public:
-  // laid_out: it may be in another layout than row-major, so launches ask in which. written: its
-  // bytes are there.
+  // laid_out: it may be in another layout than row-major, so launches ask in which. written: when
+  // its bytes are there, where that is known; else the plugin is asked.
   PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-             bool laid_out = false, bool written = false);
+             bool laid_out = false, const Future<void>& written = {});
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override { return client_; }
@@ -68,8 +68,8 @@ class PjrtBuffer final : public BufferBody {
   const Shape shape_;
   abi::Buffer* const buffer_;
   const bool laid_out_;
-  mutable std::atomic<bool> written_;       // known to be
-  mutable std::atomic<bool> asked_{false};  // ready_ is valid
+  mutable std::atomic<bool> written_;  // known to be
+  mutable std::atomic<bool> asked_;    // ready_ is valid
   std::atomic<State> state_{State::kThere};
   mutable Mutex mutex_;
   // Valid once a caller had to wait.

@@ -243,8 +243,6 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     results[d].done = note_end(
         client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
         {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
-    // Small programs have often run when the call returns: then no output need be asked for.
-    const bool written = results[d].done.cell()->state() == AsyncValue::State::kValue;
     launch.outputs.clear();
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
       if (launch.output_lists[place][o] == nullptr) [[unlikely]] {
@@ -255,7 +253,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
       launch.outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
                                                        launch.output_lists[place][o], laid_out,
-                                                       written));
+                                                       results[d].done));
     }
     results[d].outputs = Buffers::of_moved(launch.outputs);
   }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -315,50 +316,37 @@ TEST_F(FakeProgramsTest, RunThatFailsNamesTheProgram) {
 }
 
 constexpr int kInternalCode = 13;  // as plugins number it
-int states_asked = 0;
+std::optional<int> ends_at_once;   // with this code
 
+// An output needs no event of its own: it is written when its run has ended well.
 TEST_F(FakeProgramsTest, OutputIsWrittenOnceItsRunHasEndedWell) {
-  states_asked = 0;
-  fake_.replace(+[](abi::BufferReadyEventArgs* a) -> abi::Error* {
-    ++states_asked;
-    a->event = FakePlugin::make_event();
-    FakePlugin::set_event(a->event, 13, "not written");
-    return nullptr;
+  fake_.replace(+[](abi::BufferReadyEventArgs*) -> abi::Error* {
+    ADD_FAILURE() << "asked for";
+    return FakePlugin::make_error(kInternalCode, "asked for");
   });
-  const auto run_ends = [&](int code) {
-    fake_.replace(code == 0 ? +[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
-      a->output_lists[0][0] = FakePlugin::make_buffer();
-      a->device_complete_events[0] = FakePlugin::make_event();
-      FakePlugin::set_event(a->device_complete_events[0], 0, "");
-      return nullptr;
-    } : +[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
-      a->output_lists[0][0] = FakePlugin::make_buffer();
-      a->device_complete_events[0] = FakePlugin::make_event();
-      FakePlugin::set_event(a->device_complete_events[0], kInternalCode, "fell over");
-      return nullptr;
-    });
-    LaunchResult result;
-    EXPECT_TRUE(launch(result));
-    result.done.ignore();
-    const Future<void> ready = result.outputs[0].ready();
-    EXPECT_TRUE(ready.ready());
-    return ready.result();
-  };
-  EXPECT_TRUE(run_ends(0));
-  EXPECT_EQ(states_asked, 0);
-  EXPECT_THAT(run_ends(kInternalCode).error().message(), HasSubstr("not written"));
-  EXPECT_EQ(states_asked, 1);
-  // While a run is under way, the plugin is asked.
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     a->output_lists[0][0] = FakePlugin::make_buffer();
     a->device_complete_events[0] = done = FakePlugin::make_event();
+    if (ends_at_once) FakePlugin::set_event(done, *ends_at_once, "fell over");
     return nullptr;
   });
-  LaunchResult later;
-  ASSERT_TRUE(launch(later));
-  EXPECT_FALSE(later.outputs[0].ready().result());
-  EXPECT_EQ(states_asked, 2);
-  FakePlugin::set_event(done, 0, "");
+  for (const bool at_once : {true, false}) {
+    for (const int code : {0, kInternalCode}) {
+      SCOPED_TRACE(at_once);
+      ends_at_once = at_once ? std::optional(code) : std::nullopt;
+      LaunchResult result;
+      ASSERT_TRUE(launch(result));
+      result.done.ignore();
+      const Future<void> ready = result.outputs[0].ready();
+      EXPECT_EQ(ready.ready(), at_once);
+      if (!at_once) FakePlugin::set_event(done, code, "fell over");
+      executor_.run_until_idle();
+      ASSERT_TRUE(ready.ready());
+      EXPECT_EQ(ready.result().has_value(), code == 0);
+      if (code == 0) continue;
+      EXPECT_THAT(ready.result().error().message(), HasSubstr("running same: "));
+    }
+  }
 }
 
 std::size_t options_size = 0;
