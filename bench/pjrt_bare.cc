@@ -127,7 +127,18 @@ abi::Buffer* Bare::put(const void* data, std::int64_t elements,
   return args.buffer;
 }
 
-void Bare::read(abi::Buffer* buffer, void* to, std::size_t bytes) const {
+void Bare::read(abi::Buffer* buffer, std::span<float> to, std::size_t looked_at) const {
+  abi::BufferIsOnCpuArgs place;
+  place.buffer = buffer;
+  call(place);
+  if (!place.is_on_cpu) {
+    abi::BufferToHostBufferArgs copy;
+    copy.src = buffer;
+    copy.dst = to.data();
+    copy.dst_size = to.size_bytes();
+    call(copy);
+    return await(copy.event);
+  }
   await_ready(buffer);
   abi::BufferIncreaseExternalReferenceCountArgs begin;
   begin.buffer = buffer;
@@ -135,7 +146,7 @@ void Bare::read(abi::Buffer* buffer, void* to, std::size_t bytes) const {
   abi::BufferOpaqueDeviceMemoryDataPointerArgs where;
   where.buffer = buffer;
   call(where);
-  std::memcpy(to, where.device_memory_ptr, bytes);
+  std::memcpy(to.data(), where.device_memory_ptr, looked_at * sizeof(float));
   abi::BufferDecreaseExternalReferenceCountArgs end;
   end.buffer = buffer;
   call(end);

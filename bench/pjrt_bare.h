@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 
 #include "bench/figure.h"
@@ -71,9 +72,10 @@ class Bare : public BareClient {
   // An array of f32; waits until the plugin needs the bytes no longer.
   devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements,
                                   devices::HostBufferSemantics semantics) const;
-  // Waits for the bytes and copies so many of them from where they are, as a fetch does that
-  // copies nothing where the host can read the device's memory.
-  void read(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
+  // As a fetch: all of a buffer's numbers come to `to`; where the host can read the device's memory
+  // no copy is needed, and the first `looked_at` stand for a look in place.
+  void read(devices::pjrt::abi::Buffer* buffer, std::span<float> to,
+            std::size_t looked_at = 1) const;
   void destroy(devices::pjrt::abi::Buffer* buffer) const;
   // done: nullptr where the caller does not wait for it.
   devices::pjrt::abi::Buffer* execute(devices::pjrt::abi::Buffer* input,

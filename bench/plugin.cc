@@ -32,10 +32,10 @@ class Side {
       if (y != x_) bare_.destroy(y);
       y = next;
     }
-    float first = 0;
-    bare_.read(y, &first, sizeof first);
+    float out[4];
+    bare_.read(y, out);
     bare_.destroy(y);
-    return first;
+    return out[0];
   }
   // Executes, waits, and destroys the output.
   Measured dispatch() const {

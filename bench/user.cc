@@ -163,7 +163,7 @@ class BareUser {
     float back = 0;
     Buffer* const there =
         bare_.put(large_.data(), 1, HostBufferSemantics::kImmutableOnlyDuringCall);
-    bare_.read(there, &back, sizeof(back));
+    bare_.read(there, std::span(&back, 1));
     bare_.destroy(there);
   }
   Measured put_fetch() const {
@@ -181,8 +181,8 @@ class BareUser {
   Measured fetch_large() const {
     Buffer* const there =
         bare_.put(large_.data(), kLarge, HostBufferSemantics::kImmutableUntilTransferCompletes);
-    float back = 0;
-    const Measured us = latency_us(kLargeCalls, [&] { bare_.read(there, &back, sizeof(back)); });
+    std::vector<float> back(kLarge);
+    const Measured us = latency_us(kLargeCalls, [&] { bare_.read(there, back); });
     bare_.destroy(there);
     return us;
   }
