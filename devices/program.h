@@ -44,7 +44,6 @@ struct CompileOptions {
   // devices each, replicas * partitions / processes, of which `devices` names this one's. Those of
   // the first process are the first of the program's. Each launch is made by all of them.
   int processes = 1;
-  int process = 0;  // which of them this is; the client says so
   // True: one executable that may run on any one device of the client, chosen at each execution.
   bool portable = true;
   // True: it runs on any one device: `devices` say nothing.

@@ -92,16 +92,17 @@ Result<std::vector<CpuDevice*>> CpuClient::find_devices(const Program& program,
 Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
                                    const KernelChoices* chosen) {
   MILLRACE_TRY(std::vector<CpuDevice*> found, find_devices(program, options));
-  CompileOptions how = options;
+  CompileContext context{.chosen = chosen};
   Ref<ProgramLink> link;
   // It is there before anything can fail: the others hear of the end of this one.
   if (options.processes > 1) {
     MILLRACE_TRY(CollectiveBackend* const others, find_processes(program, options.processes));
-    how.process = others->process();
+    context.process = others->process();
     MILLRACE_TRY(link,
                  others->open(program.name(), digest_of(program, options, platform_version())));
   }
-  Result<std::shared_ptr<const Compiled>> compiled = devices_.options.compile(program, how, chosen);
+  Result<std::shared_ptr<const Compiled>> compiled =
+      devices_.options.compile(program, options, context);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
   MILLRACE_CHECK(found.size() < 2 || (*compiled)->device_parts() != nullptr,
@@ -275,7 +276,7 @@ Status CpuClient::kill(DeviceId device, const Error& cause) {
   const Error failure =
       cause.with_detail(DeviceFailure{device, cause, devices_.options.clock->now()});
   target->kill(failure);
-  devices_.waiting.interrupt();
+  devices_.process_launches.interrupt();
   devices_.gathering.give_up(*target,
                              failure.with_context("CPU device " + std::to_string(index(device)) +
                                                   " of a launch has failed"));

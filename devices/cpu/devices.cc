@@ -14,18 +14,18 @@ CpuDevices::CpuDevices(Client& of, CpuClientOptions given) : client(of), options
   }
 }
 
-void WaitingLaunches::add(std::shared_ptr<ProcessLaunch> launch) {
+void ProcessLaunches::add(std::shared_ptr<ProcessLaunch> launch) {
   MutexLock lock(mutex_);
   const ProcessLaunch* const key = launch.get();
   all_.emplace(key, std::move(launch));
 }
 
-void WaitingLaunches::erase(const ProcessLaunch* launch) {
+void ProcessLaunches::erase(const ProcessLaunch* launch) {
   MutexLock lock(mutex_);
   all_.erase(launch);
 }
 
-void WaitingLaunches::interrupt() {
+void ProcessLaunches::interrupt() {
   std::map<const ProcessLaunch*, std::shared_ptr<ProcessLaunch>> now;
   {
     MutexLock lock(mutex_);

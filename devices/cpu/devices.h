@@ -21,9 +21,9 @@
 
 namespace millrace::devices::cpu {
 
-// From a program to what runs it; cpu::compile (compile.h), or a test's own. chosen: as there.
+// From a program to what runs it; cpu::compile (compile.h), or a test's own.
 using CompileFunction = std::function<Result<std::shared_ptr<const Compiled>>(
-    const Program&, const CompileOptions&, const KernelChoices* chosen)>;
+    const Program&, const CompileOptions&, const CompileContext&)>;
 
 struct CpuClientOptions {
   // One entry per device. Programs and copies run there, never on the executors of actors, so that
@@ -40,14 +40,14 @@ struct CpuClientOptions {
   Duration inline_time{0};
   CompileFunction compile = {};  // needed
   // For programs that span processes; asked for each. Left out, or nullptr: there are no others. An
-  // error: that of the compilation.
-  // Its owner closes it before the client, whose close waits for their launches, and keeps it as
-  // long as the client.
+  // error is that of the compilation. Its owner closes the backend before the client, whose close
+  // waits for their launches, and keeps it as long as the client.
   std::function<Result<CollectiveBackend*>()> processes = {};
 };
 
-// Launches that wait for another process. Thread-safety: thread-safe.
-class WaitingLaunches {
+// Launches of programs that span processes, which may wait for another one. Thread-safety:
+// thread-safe.
+class ProcessLaunches {
  public:
   void add(std::shared_ptr<ProcessLaunch> launch);
   void erase(const ProcessLaunch* launch);
@@ -72,7 +72,7 @@ class CpuDevices {
   Scope scope{"the CPU client"};  // held by what is in flight
   std::vector<std::unique_ptr<CpuDevice>> all;
   Gathering gathering{scope};  // launches that come as one call per device
-  WaitingLaunches waiting;
+  ProcessLaunches process_launches;
 };
 
 }  // namespace millrace::devices::cpu

@@ -261,7 +261,7 @@ Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Ho
 void Execution::join_others(std::shared_ptr<ProcessLaunch> launch) {
   with_others_ = launch != nullptr ? std::move(launch) : executable_->reserve_launch();
   if (with_others_ == nullptr) return;
-  executable_->waiting().add(with_others_);
+  executable_->process_launches().add(with_others_);
   on_stop_.emplace(stop_, [others = with_others_] { others->interrupt(); });
 }
 
@@ -522,7 +522,7 @@ void Execution::finish(const Status& status) {
   const Scope::Hold hold = std::move(hold_);
   if (with_others_ != nullptr) {
     on_stop_.reset();
-    executable_->waiting().erase(with_others_.get());
+    executable_->process_launches().erase(with_others_.get());
     with_others_->end(status);
     with_others_ = nullptr;
   }

@@ -87,7 +87,7 @@ class CpuExecutable final : public ExecutableBody {
   std::shared_ptr<ProcessLaunch> reserve_launch() override {
     return spans_processes() ? options_.link->next_launch() : nullptr;
   }
-  WaitingLaunches& waiting() const { return devices_.waiting; }
+  ProcessLaunches& process_launches() const { return devices_.process_launches; }
 
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();

@@ -53,10 +53,11 @@ inline devices::cpu::CompileFunction scripted(ScriptedProgram program) {
     ScriptedProgram program;
   };
   auto compiled = std::make_shared<const Script>(std::move(program));
-  return [compiled](const devices::Program&, const devices::CompileOptions&,
-                    const devices::cpu::KernelChoices*) -> Result<std::shared_ptr<const Compiled>> {
-    return compiled;
-  };
+  return
+      [compiled](const devices::Program&, const devices::CompileOptions&,
+                 const devices::cpu::CompileContext&) -> Result<std::shared_ptr<const Compiled>> {
+        return compiled;
+      };
 }
 
 // outputs[0][i] = sum of inputs[..][i] + 1, floats.

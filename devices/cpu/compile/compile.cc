@@ -119,7 +119,7 @@ Result<OneProgram> read_for_all_devices(const Program& program, std::span<const 
 
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options,
-                                                const KernelChoices* chosen) {
+                                                const CompileContext& context) {
   MILLRACE_TRY(ir::Module module, read_to_run(program));
   PlanOptions how{.deterministic = options.deterministic};
   const DeviceCounts counts{.replicas = options.replicas, .partitions = options.partitions};
@@ -127,10 +127,10 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
   // The stop is that of this call, not of the launches to come, which choose kernels themselves.
   if (is_dynamic) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
-  if (chosen != nullptr) how.chosen = *chosen;
+  if (context.chosen != nullptr) how.chosen = *context.chosen;
   if (counts.devices() > 1) {
     return plan_for_devices(module, counts,
-                            {.process = options.process, .processes = options.processes},
+                            {.process = context.process, .processes = options.processes},
                             std::move(how));
   }
   return make_plan(module, how);

@@ -30,11 +30,9 @@ Result<std::vector<Shape>> argument_shapes(const ir::Module& module);
 Result<OneProgram> read_for_all_devices(const Program& program, std::span<const Shape> shapes = {});
 
 // Errors carry line:column: kInvalidArgument for a program that is wrong, kUnimplemented for one
-// that the CPU device cannot run. chosen: what choices() of the result gave when the program was
-// compiled before with these options, by this build on this processor: it is not measured again.
-// kDataLoss where it does not fit the program.
+// that the CPU device cannot run; kDataLoss where context.chosen does not fit the program.
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options,
-                                                const KernelChoices* chosen = nullptr);
+                                                const CompileContext& context = {});
 
 }  // namespace millrace::devices::cpu

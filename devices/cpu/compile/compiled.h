@@ -30,6 +30,14 @@ struct KernelChoice {
 // One per convolution, in the order in which their steps are made.
 using KernelChoices = std::vector<KernelChoice>;
 
+// What a client knows of a compilation beside its options.
+struct CompileContext {
+  // What choices() of the result gave when the program was compiled before with these options, by
+  // this build on this processor: it is not measured again.
+  const KernelChoices* chosen = nullptr;
+  int process = 0;  // which of CompileOptions::processes this is
+};
+
 // Dense, row-major; outputs aligned to kBlockAlignment, inputs at least to kInputAlignment. An
 // output may be the block of the input that it aliases, else they do not overlap. All of it stays
 // as it is until the run is done.

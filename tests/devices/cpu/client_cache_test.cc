@@ -48,9 +48,9 @@ class CpuCacheTest : public ::testing::Test {
  protected:
   CpuCacheTest() {
     CpuClientOptions options{.compile = [this](const Program& program, const CompileOptions& how,
-                                               const KernelChoices* chosen) {
-      ++(chosen == nullptr ? compiled_ : compiled_again_);
-      return cpu::compile(program, how, chosen);
+                                               const CompileContext& context) {
+      ++(context.chosen == nullptr ? compiled_ : compiled_again_);
+      return cpu::compile(program, how, context);
     }};
     options.threads.push_back({.executor = threads_.get(), .parallel = &threads_->parallel()});
     client_ = std::make_unique<CpuClient>(std::move(options));
@@ -144,7 +144,9 @@ TEST_F(CpuCacheTest, SerializedProgramIsLoadedAsItWasCompiled) {
 
 TEST(CompileAgainTest, ChoicesAreFollowedAndThoseThatDoNotFitAreRefused) {
   const Program program = Program::from_text(kConvolution);
-  const auto chosen = [&](const KernelChoices& choices) { return compile(program, {}, &choices); };
+  const auto chosen = [&](const KernelChoices& choices) {
+    return compile(program, {}, {.chosen = &choices});
+  };
   int followed = 0;
   for (int way = 0; way < 3; ++way) {  // not every way need exist for every convolution
     const auto compiled = chosen({{0, way}});

@@ -33,14 +33,14 @@ class Devices {
     options.clock = sim.environment().clock;
     options.inline_time = sim.chance(0.3) ? std::chrono::milliseconds(1) : Duration(0);
     options.compile = [this](const Program& program, const CompileOptions& how,
-                             const KernelChoices* chosen) {
+                             const CompileContext& context) {
       ScriptedProgram sum =
           testing::sum_over_devices(static_cast<std::size_t>(how.replicas), kElements);
       sum.body = [this, add = sum.body](const RunCall& call) -> Status {
         if (in_the_middle) std::exchange(in_the_middle, nullptr)();
         return add(call);
       };
-      return testing::scripted(std::move(sum))(program, how, chosen);
+      return testing::scripted(std::move(sum))(program, how, context);
     };
     client_.emplace(std::move(options));
     all_ = make_devices(*client_,

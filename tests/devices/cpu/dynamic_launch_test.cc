@@ -77,7 +77,7 @@ class DynamicLaunchTest : public ::testing::Test {
   void start(const std::vector<DeviceThreads>& threads) {
     CpuClientOptions options;
     options.threads = threads;
-    options.compile = [this](const Program&, const CompileOptions&, const KernelChoices*) {
+    options.compile = [this](const Program&, const CompileOptions&, const CompileContext&) {
       return Result<std::shared_ptr<const Compiled>>(
           std::make_shared<const Increment>(kUnknownDimension, counts_));
     };

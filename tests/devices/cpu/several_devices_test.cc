@@ -35,10 +35,10 @@ class SeveralDevicesTest : public ::testing::Test {
     CpuClientOptions options;
     options.threads.assign(devices, {.executor = &executor_, .parallel = parallel_.get()});
     options.compile = [this](const Program& of, const CompileOptions& how,
-                             const KernelChoices* chosen) {
+                             const CompileContext& context) {
       const auto named = programs_.find(of.name());  // a loaded one has another name
       return scripted(named != programs_.end() ? named->second : programs_.at("sum"))(of, how,
-                                                                                      chosen);
+                                                                                      context);
     };
     client_.emplace(std::move(options));
     programs_["sum"] = std::move(program);
