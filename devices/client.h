@@ -24,13 +24,13 @@
 #include "millrace/core/base/braced.h"
 #include "millrace/core/base/check.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/collective_backend.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices {
 
 class Client;
+class ProcessLaunch;  // collective_backend.h
 
 using Attribute = std::variant<std::string, bool, std::int64_t, std::vector<std::int64_t>, double>;
 using Attributes = std::map<std::string, Attribute>;

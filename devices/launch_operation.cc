@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/core/base/mutex.h"
+#include "millrace/devices/collective_backend.h"
 
 namespace millrace::devices {
 namespace {
@@ -134,7 +135,7 @@ Future<Buffers> LaunchOperation::submit_spanning(
     operation->enter();
   });
   if (!entered) {
-    operation->fail(entered.error());
+    operation->fail(refuse(executable, entered.error()));
     operation->enter();  // the seats leave the way they always do
   }
   operation->release();
