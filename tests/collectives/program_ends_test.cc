@@ -12,13 +12,11 @@ namespace millrace::collectives {
 namespace {
 
 using testing::expect_error;
+using testing::failed;
 using testing::for_each_seed;
+using testing::kProcess1;
 using testing::SimPrograms;
 using testing::Simulation;
-
-const std::string kProcess1 = "process 1 (rank 1, host node-1, pid 101) of 'f': ";
-
-Status failed(ErrorCode code) { return fail(code, "a scripted failure"); }
 
 // PL-3
 TEST(ProgramEndsTest, ErrorEndsALaunchThatIsUnderWayElsewhereAndNamesItsProcess) {

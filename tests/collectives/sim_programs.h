@@ -111,6 +111,11 @@ struct SimPrograms {
   const net::MeshOptions limits_;
 };
 
+// How an error names the second of the processes that are there.
+inline const std::string kProcess1 = "process 1 (rank 1, host node-1, pid 101) of 'f': ";
+
+inline Status failed(ErrorCode code) { return fail(code, "a scripted failure"); }
+
 inline void expect_error(const Status& status, ErrorCode code, const std::string& words) {
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().code(), code) << status.error().to_string();

@@ -116,11 +116,17 @@ struct Processes {
     }
     return found;
   }
-  std::string error_of(std::size_t p, const Future<Buffers>& launched, std::size_t device = 0) {
+  // With which every result of every device fails; "none" where one does not.
+  std::string error_of(std::size_t p, const Future<Buffers>& launched) {
     const auto buffers = sim.run(launched);
     if (!buffers) return buffers.error().to_string();
-    const auto array = sim.run(all[p].devices[device].fetch((*buffers)[2 * device]));
-    return array ? "none" : array.error().to_string();
+    std::string words;
+    for (std::size_t i = 0; i < buffers->size(); ++i) {
+      const auto array = sim.run(all[p].devices[i / 2].fetch((*buffers)[i]));
+      if (array) return "none";
+      if (i == 0) words = array.error().to_string();
+    }
+    return words;
   }
 
   Simulation& sim;

@@ -105,6 +105,13 @@ Result<ArraysOfDevices> run_divided(const spread::Spread& whole,
       process.outputs.push_back(process.memory.emplace_back(std::move(block)).get());
     }
   }
+  // What is donated is written over.
+  for (Process& process : processes) {
+    for (const auto& [output, input] : process.plan->aliases()) {
+      process.outputs[static_cast<std::size_t>(output)] =
+          const_cast<void*>(process.inputs[static_cast<std::size_t>(input)]);
+    }
+  }
   std::mt19937_64 random(seed);
   std::size_t left = processes.size();
   // True: it took or gave something, or is done.

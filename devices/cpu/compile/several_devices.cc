@@ -86,7 +86,8 @@ void take_parts(std::span<const ir::Type> types,
 }
 
 Result<stablehlo::spread::Spread> spread_global(const ir::Module& module, const ir::Function& main,
-                                                const DeviceCounts& counts, DeviceParts& parts) {
+                                                const DeviceCounts& counts, bool divides,
+                                                DeviceParts& parts) {
   if (counts.replicas > 1) {
     return fail(ErrorCode::kUnimplemented,
                 "a program that says by Shardy how its arrays lie has one "
@@ -109,8 +110,8 @@ Result<stablehlo::spread::Spread> spread_global(const ir::Module& module, const 
   take_parts(main.inputs(), lie.arguments, parts.arguments, parts.argument_shardings);
   take_parts(main.results(), lie.results, parts.results, parts.result_shardings);
   parts.donated = donated_parts(main, parts);
-  return stablehlo::spread::spread_global(module, counts.partitions,
-                                          {.arguments = lie.arguments, .results = lie.results});
+  return stablehlo::spread::spread_global(
+      module, counts.partitions, {.arguments = lie.arguments, .results = lie.results}, divides);
 }
 
 }  // namespace
@@ -148,12 +149,14 @@ Result<OneProgram> for_all_devices(const ir::Module& module, const DeviceCounts&
   DeviceParts parts{.donated = donated_arguments(*main)};
   MILLRACE_TRY(parts.arguments, stablehlo::specialise::shapes_of(main->inputs(), "argument"));
   MILLRACE_TRY(parts.results, stablehlo::specialise::shapes_of(main->results(), "result"));
+  const bool divides = part.processes > 1;
   MILLRACE_TRY(stablehlo::spread::Spread one,
                counts.partitions > 1 && is_global(module)
-                   ? spread_global(module, *main, counts, parts)
-                   : stablehlo::spread::spread(
-                         module, {.replicas = counts.replicas, .partitions = counts.partitions}));
-  if (part.processes > 1) {
+                   ? spread_global(module, *main, counts, divides, parts)
+                   : stablehlo::spread::spread(module, {.replicas = counts.replicas,
+                                                        .partitions = counts.partitions,
+                                                        .divides = divides}));
+  if (divides) {
     MILLRACE_TRY(
         one, stablehlo::spread::divide(
                  one, {.processes = part.processes, .devices = counts.devices() / part.processes},

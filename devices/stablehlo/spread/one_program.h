@@ -23,7 +23,8 @@ struct Spread {
   // are one array, which devices share.
   std::vector<std::vector<int>> outputs;
   // By id of an operation of module: the devices for which it computes, where each of them would
-  // compute it for itself; empty where that is not known.
+  // compute it for itself; empty where that is not known. All of it is left out where nothing is
+  // divided.
   std::vector<std::vector<int>> made_for = {};
 };
 

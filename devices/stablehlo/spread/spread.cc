@@ -145,7 +145,7 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
       made.add_argument(a, main.inputs()[static_cast<std::size_t>(a)], {d});
   }
   ir::Block& body = made.begin();
-  Walk walk(module, made.module());
+  Walk walk(module, made.module(), options.divides);
   for (const ir::Value& argument : main.body().block().arguments()) {
     std::vector<ir::Value*> clones;
     for (int d = 0; d < places.size(); ++d)
@@ -160,7 +160,8 @@ Result<Spread> spread(const ir::Module& module, const ir::Function& main,
   return verified(made, walk);
 }
 
-Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts) {
+Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts,
+                             bool divides) {
   MILLRACE_TRY(const ir::Function* main, entry_of(module));
   MILLRACE_TRY_STATUS(check_annotations(module));
   MILLRACE_TRY_STATUS(check_layouts(*main, devices, layouts));
@@ -180,7 +181,7 @@ Result<Spread> spread_global(const ir::Module& module, int devices, const Layout
   }
   ir::Block& body = made.begin();
   Maker make(made.module(), body, *written.terminator());
-  Walk walk(module, made.module());
+  Walk walk(module, made.module(), divides);
   int next = 0;
   for (const ir::Value& argument : written.arguments()) {
     const auto a = static_cast<std::size_t>(argument.index());

@@ -19,6 +19,7 @@ namespace millrace::devices::stablehlo::spread {
 struct SpreadOptions {
   int replicas = 1;
   int partitions = 1;
+  bool divides = false;  // for divide.h: gives Spread::made_for
 };
 
 // A local program: each device runs @main on arguments of its own. module is verified and is not
@@ -38,6 +39,7 @@ struct Layouts {
 // A global program: @main computes with whole arrays, of which the devices have the parts that
 // layouts say; only what sdy.manual_computation holds is there for each device. A part that several
 // devices have is the argument of the first of them, and one result for all.
-Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts);
+Result<Spread> spread_global(const ir::Module& module, int devices, const Layouts& layouts,
+                             bool divides = false);
 
 }  // namespace millrace::devices::stablehlo::spread

@@ -19,9 +19,10 @@ constexpr int kMaxDepth = 192;
 
 }  // namespace
 
-Walk::Walk(const ir::Module& from, ir::Module& into)
+Walk::Walk(const ir::Module& from, ir::Module& into, bool divides)
     : from_(from),
       into_(into),
+      divides_(divides),
       contents_(from),
       scope_(static_cast<std::size_t>(from.value_ids())),
       budget_(kOpsBesides + kTimesLonger * from.op_ids()) {}
@@ -59,7 +60,7 @@ Status Walk::for_each_key(const ir::Op& op, Frame& frame, const std::function<Ke
 }
 
 void Walk::note(const Values& values, const Members& members, const Frame& frame, int first) {
-  if (!frame.places.is_each) return;
+  if (!divides_ || !frame.places.is_each) return;
   for (const ir::Value* v : values) {
     if (v->def() == nullptr || v->def()->id() < first) continue;
     const auto id = static_cast<std::size_t>(v->def()->id());
@@ -279,15 +280,29 @@ Status Walk::collective(const ir::Op& op, Frame& frame) {
   };
   const auto outside = [&](const ir::Value* v) { return at(v)[member]; };
   const int first = into_.op_ids();
-  MILLRACE_TRY(const std::vector<Each> results,
+  MILLRACE_TRY(std::vector<Each> results,
                Collective(op, operands, make, frame.places, frame.members, copy, outside).run());
-  set_results(op, results);
-  for (const Each& result : results) {
-    std::map<ir::Value*, Members> getters;
-    for (const int m : frame.members) getters[result[m]].push_back(m);
-    for (const auto& [value, members] : getters) note({value}, members, frame, first);
+  if (divides_ && frame.places.is_each) {
+    for (Each& result : results) result = received(result, make, frame, first);
   }
+  set_results(op, results);
   return {};
+}
+
+// What members get of a collective is theirs: also where it is another member's value as it is.
+Each Walk::received(const Each& result, Maker& make, const Frame& frame, int first) {
+  std::map<ir::Value*, Members> getters;
+  for (const int m : frame.members) getters[result[m]].push_back(m);
+  Values values(static_cast<std::size_t>(frame.places.size()), nullptr);
+  for (const auto& [value, members] : getters) {
+    const bool is_made = value->def() != nullptr && value->def()->id() >= first;
+    ir::Value* const own = is_made || !value->type().is_tensor()
+                               ? value
+                               : make.value(K::kReshape, {value}, value->type());
+    note({own}, members, frame, first);
+    for (const int m : members) values[static_cast<std::size_t>(m)] = own;
+  }
+  return {std::move(values), frame.members};
 }
 
 Status Walk::call(const ir::Op& op, Frame& frame) {

@@ -41,8 +41,9 @@ struct Frame {
 // Thread-safety: confined.
 class Walk {
  public:
-  // from is verified and stays as it is; into is over it (ir::Module::over).
-  Walk(const ir::Module& from, ir::Module& into);
+  // from is verified and stays as it is; into is over it (ir::Module::over). divides: made_for() is
+  // wanted.
+  Walk(const ir::Module& from, ir::Module& into, bool divides);
 
   // What stands for a value of `from` from now on.
   void set(const ir::Value* v, Each each) {
@@ -80,6 +81,7 @@ class Walk {
   Result<Values> guarded(const ir::Op& op, int member, Frame& frame);
   Status ids(const ir::Op& op, Frame& frame);
   Status collective(const ir::Op& op, Frame& frame);
+  Each received(const Each& result, Maker& make, const Frame& frame, int first);
   Status call(const ir::Op& op, Frame& frame);
   // Operations of other dialects; whether it was one that gives what it gets.
   bool passes_on(const ir::Op& op);
@@ -123,6 +125,7 @@ class Walk {
 
   const ir::Module& from_;
   ir::Module& into_;
+  const bool divides_;
   Contents contents_;
   std::vector<Each> scope_;  // by value
   KnownParts parts_;         // of whole arrays

@@ -10,24 +10,19 @@
 #include <string>
 
 #include "millrace/devices/stablehlo/ir/print.h"
-#include "millrace/devices/stablehlo/sharding/read_sharding.h"
-#include "millrace/devices/stablehlo/spread/spread.h"
-#include "millrace/devices/stablehlo/text/read_text.h"
-#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/support/judged_programs.h"
 #include "tests/support/oracle.h"
 #include "tests/support/random_program.h"
+#include "tests/support/spread_programs.h"
 
 namespace millrace::testing {
 namespace {
 
 namespace ir = devices::stablehlo::ir;
-namespace sharding = devices::stablehlo::sharding;
 namespace spread = devices::stablehlo::spread;
 
 using devices::HostArray;
 using devices::Program;
-using devices::Shape;
 
 // Whether it gathers from what dynamic_slice gives. XLA makes one operation of both, which reads
 // beyond the slice where an index does: stock JAX gives p[2] for lax.gather(lax.dynamic_slice(p,
@@ -53,47 +48,6 @@ RandomProgram program_of(std::uint64_t seed) {
         !gathers_from_slice(program.main, slices))
       return program;
   }
-}
-
-// What a device has of an array with the devices in front.
-HostArray reshaped(const HostArray& array, std::span<const std::int64_t> dims) {
-  HostArray made = HostArray::make(Shape(array.shape().dtype(), dims));
-  std::ranges::copy(array.bytes(), made.mutable_bytes().begin());
-  return made;
-}
-
-Oracle::PerDevice inputs_of(const RandomProgram& program) {
-  Oracle::PerDevice inputs;
-  for (int d = 0; d < program.devices; ++d) {
-    auto& arrays = inputs.emplace_back();
-    for (const HostArray& array : random_inputs(program, d)) {
-      std::vector<std::int64_t> dims(array.shape().dims().begin(), array.shape().dims().end());
-      if (program.is_manual) dims.insert(dims.begin(), 1);
-      arrays.push_back(reshaped(array, dims));
-    }
-  }
-  return inputs;
-}
-
-Result<spread::Spread> spread_of(const RandomProgram& program) {
-  MILLRACE_TRY(const ir::Module module,
-               devices::stablehlo::text::read_text(program.is_manual ? program.to_manual_text()
-                                                                     : program.to_text()));
-  MILLRACE_TRY_STATUS(devices::stablehlo::verify::verify(module));
-  if (!program.is_manual) return spread::spread(module, {program.devices, 1});
-  MILLRACE_TRY(const auto meshes, sharding::Meshes::of(module));
-  const ir::Function& main = *module.find("main");
-  std::vector<sharding::Sharding> in, out;
-  for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
-    MILLRACE_TRY(in.emplace_back(),
-                 sharding::read_sharding(main.arg_attribute(i, "sdy.sharding"), meshes));
-  }
-  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
-    MILLRACE_TRY(
-        out.emplace_back(),
-        sharding::read_sharding(ir::find(main.result_attributes(i), "sdy.sharding"), meshes));
-  }
-  return spread::spread_global(module, program.devices, {in, out});
 }
 
 // What the one program gives, on the CPU device or on one of theirs.
@@ -128,7 +82,7 @@ std::optional<std::string> first_difference(const RandomProgram& program,
 // A difference is XLA's own where it gives for the one program what it gives for the devices' own:
 // that was spread right.
 Judged judge(Oracle& oracle, const RandomProgram& program) {
-  const Oracle::PerDevice inputs = inputs_of(program);
+  const Oracle::PerDevice inputs = inputs_of_devices(program);
   const auto mine = run_spread(oracle, false, program, inputs);
   if (!mine) return {Verdict::kOursRefused, mine.error().to_string()};
   const auto other = oracle.theirs_on_devices(

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "millrace/devices/stablehlo/sharding/read_sharding.h"
 #include "tests/devices/stablehlo/spread/run_spread.h"
 #include "tests/support/judged_programs.h"
 #include "tests/support/random_program.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/spread_programs.h"
 
 namespace millrace::devices::stablehlo::spread {
 namespace {
@@ -78,6 +78,22 @@ TEST(Divide, WhatOneProcessAloneNeedsGoesNowhere) {
   EXPECT_EQ(calls_of(*made, {4, 1}, 1), (Calls{"give 1 to 0", "take 0 from 0"}));
 }
 
+TEST(Divide, WhatADeviceDonatesIsGivenBeforeItIsWrittenOver) {
+  const std::string text =
+      "func.func @main(%x: tensor<f32> {tf.aliasing_output = 0 : i32}, %y: tensor<f32> "
+      "{jax.buffer_donor = true}) -> (tensor<f32>, tensor<f32>) {\n%n = stablehlo.negate %x : "
+      "tensor<f32>\n%r = \"stablehlo.all_reduce\"(%x) " +
+      kSum + "%q = \"stablehlo.all_reduce\"(%y) " + kSum +
+      "%s = stablehlo.add %n, %r : tensor<f32>\nreturn %s, %q : tensor<f32>, tensor<f32>\n}\n";
+  const auto made = spread_text(text, {2, 1});
+  ASSERT_TRUE(made) << made.error().to_string();
+  const auto part = divide(*made, {2, 1}, 1);
+  ASSERT_TRUE(part) << part.error().to_string();
+  EXPECT_TRUE(part->module.find("main")->arg_attribute(0, "tf.aliasing_output"));
+  EXPECT_EQ(run(text, {2, 1}, {{{1}, {10}}, {{2}, {20}}}),
+            (testing::PerDevice{{{2}, {30}}, {{1}, {30}}}));
+}
+
 // DV-2
 TEST(Divide, WhoOnlyGivesIsAnswered) {
   const std::string text =
@@ -107,27 +123,56 @@ TEST(Divide, ALoopThatOneProcessDecidesIsRunByAllOfThem) {
             (testing::PerDevice{{{4}}, {{1}}, {{2}}, {{3}}}));
 }
 
-// DV-2: the first device alone knows that the inner loop makes no round, and says so in each outer
-// round. It must not be a hundred rounds ahead.
+// DV-2: the first device alone says, in each outer round, that the inner loop makes no round. It
+// must not be a hundred rounds ahead.
 TEST(Divide, ALoopOfNoRoundsIsAnsweredByTheOneAroundIt) {
   const std::string text =
-      "func.func @main(%n: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {\n%z = stablehlo.constant "
-      "dense<0> : tensor<i32>\n%r:2 = \"stablehlo.while\"(%z, %x) ({\n^bb0(%i: tensor<i32>, %v: "
-      "tensor<f32>):\n%m = stablehlo.constant dense<100> : tensor<i32>\n%p = stablehlo.compare LT, "
-      "%i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %p : tensor<i1>\n}, {\n"
-      "^bb0(%i: tensor<i32>, %v: tensor<f32>):\n%q:2 = \"stablehlo.while\"(%n, %v) ({\n^bb0(%k: "
-      "tensor<i32>, %w: tensor<f32>):\n%o = stablehlo.constant dense<0> : tensor<i32>\n%p = "
-      "stablehlo.compare GT, %k, %o : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return "
-      "%p "
-      ": tensor<i1>\n}, {\n^bb0(%k: tensor<i32>, %w: tensor<f32>):\n%one = stablehlo.constant "
-      "dense<1> : tensor<i32>\n%l = stablehlo.subtract %k, %one : tensor<i32>\n%u = "
-      "\"stablehlo.collective_permute\"(%w) {source_target_pairs = dense<[[0, 1]]> : "
-      "tensor<1x2xi64>} : (tensor<f32>) -> tensor<f32>\nstablehlo.return %l, %u : tensor<i32>, "
-      "tensor<f32>\n}) : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)\n%one = "
-      "stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %one : tensor<i32>\n"
-      "stablehlo.return %j, %q#1 : tensor<i32>, tensor<f32>\n}) : (tensor<i32>, tensor<f32>) -> "
-      "(tensor<i32>, tensor<f32>)\nreturn %r#1 : tensor<f32>\n}\n";
+      "func.func @main(%n: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {\n%z = stablehlo.c"
+      "onstant dense<0> : tensor<i32>\n%m = \"stablehlo.collective_broadcast\"(%n) {replica"
+      "_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<i32>) -> tensor<i32>\n%r:2 = "
+      "\"stablehlo.while\"(%z, %x) ({\n^bb0(%i: tensor<i32>, %v: tensor<f32>):\n%e = stable"
+      "hlo.constant dense<100> : tensor<i32>\n%p = stablehlo.compare LT, %i, %e : (tensor<i"
+      "32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %p : tensor<i1>\n}, {\n^bb0(%i: te"
+      "nsor<i32>, %v: tensor<f32>):\n%q:2 = \"stablehlo.while\"(%m, %v) ({\n^bb0(%k: tensor"
+      "<i32>, %w: tensor<f32>):\n%o = stablehlo.constant dense<0> : tensor<i32>\n%p = stabl"
+      "ehlo.compare GT, %k, %o : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return"
+      " %p : tensor<i1>\n}, {\n^bb0(%k: tensor<i32>, %w: tensor<f32>):\n%one = stablehlo.co"
+      "nstant dense<1> : tensor<i32>\n%l = stablehlo.subtract %k, %one : tensor<i32>\n%u = "
+      "\"stablehlo.collective_permute\"(%w) {source_target_pairs = dense<[[0, 1]]> : tensor"
+      "<1x2xi64>} : (tensor<f32>) -> tensor<f32>\nstablehlo.return %l, %u : tensor<i32>, te"
+      "nsor<f32>\n}) : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)\n%one = sta"
+      "blehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %one : tensor<i32>\ns"
+      "tablehlo.return %j, %q#1 : tensor<i32>, tensor<f32>\n}) : (tensor<i32>, tensor<f32>)"
+      " -> (tensor<i32>, tensor<f32>)\nreturn %r#1 : tensor<f32>\n}\n";
   EXPECT_EQ(run(text, {2, 1}, {{{0}, {1}}, {{0}, {2}}}), (testing::PerDevice{{{1}}, {{2}}}));
+}
+
+// HO-1: what goes round a ring goes from each to the next alone.
+TEST(Divide, WhatALoopPassesOnGoesToTheOneThatGetsIt) {
+  const std::string text =
+      "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n%z = stablehlo.constant dense<0> : "
+      "tensor<i32>\n%r:2 = \"stablehlo.while\"(%z, %x) ({\n^bb0(%i: tensor<i32>, %v: "
+      "tensor<f32>):\n%n = stablehlo.constant dense<3> : tensor<i32>\n%p = stablehlo.compare LT, "
+      "%i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %p : tensor<i1>\n}, {\n"
+      "^bb0(%i: tensor<i32>, %v: tensor<f32>):\n%one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "%j = stablehlo.add %i, %one : tensor<i32>\n%w = \"stablehlo.collective_permute\"(%v) "
+      "{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>} : "
+      "(tensor<f32>) -> tensor<f32>\nstablehlo.return %j, %w : tensor<i32>, tensor<f32>\n}) : "
+      "(tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)\nreturn %r#1 : tensor<f32>\n}\n";
+  const auto made = spread_text(text, {4, 1});
+  ASSERT_TRUE(made) << made.error().to_string();
+  for (int p = 0; p < 4; ++p) {
+    const auto part = divide(*made, {4, 1}, p);
+    ASSERT_TRUE(part) << part.error().to_string();
+    // Its value and an answer, each way; and what its loop carries: the counter and its value.
+    EXPECT_EQ(calls_of(*made, {4, 1}, p).size(), 4U);
+    for (const ir::Op& op : part->module.find("main")->body().block())
+      if (op.kind() == K::kWhile) {
+        EXPECT_EQ(op.result_count(), 2);
+      }
+  }
+  EXPECT_EQ(run(text, {4, 1}, {{{1}}, {{2}}, {{3}}, {{4}}}),
+            (testing::PerDevice{{{2}}, {{3}}, {{4}}, {{1}}}));
 }
 
 TEST(Divide, RefusesCallsThatStandForItsOwn) {
@@ -146,36 +191,12 @@ TEST(Divide, RefusesCallsThatStandForItsOwn) {
 using millrace::testing::ArraysOfDevices;
 using millrace::testing::run_divided;
 
-Result<Spread> spread_of(const RandomProgram& program) {
-  MILLRACE_TRY(const ir::Module module,
-               text::read_text(program.is_manual ? program.to_manual_text() : program.to_text()));
-  MILLRACE_TRY_STATUS(verify::verify(module));
-  if (!program.is_manual) return spread(module, {program.devices, 1});
-  MILLRACE_TRY(const auto meshes, sharding::Meshes::of(module));
-  const ir::Function& main = *module.find("main");
-  std::vector<sharding::Sharding> in, out;
-  for (int i = 0; i < static_cast<int>(main.inputs().size()); ++i) {
-    MILLRACE_TRY(in.emplace_back(),
-                 sharding::read_sharding(main.arg_attribute(i, "sdy.sharding"), meshes));
-  }
-  for (int i = 0; i < static_cast<int>(main.results().size()); ++i) {
-    MILLRACE_TRY(
-        out.emplace_back(),
-        sharding::read_sharding(ir::find(main.result_attributes(i), "sdy.sharding"), meshes));
-  }
-  return spread_global(module, program.devices, {in, out});
-}
-
 ArraysOfDevices inputs_of(const RandomProgram& program) {
   ArraysOfDevices inputs;
-  for (int d = 0; d < program.devices; ++d) {
+  for (const auto& device : millrace::testing::inputs_of_devices(program)) {
     auto& arrays = inputs.emplace_back();
-    for (const HostArray& array : random_inputs(program, d)) {
-      std::vector<std::int64_t> dims(array.shape().dims().begin(), array.shape().dims().end());
-      if (program.is_manual) dims.insert(dims.begin(), 1);
-      arrays.push_back(
-          {Shape(array.shape().dtype(), dims), {array.bytes().begin(), array.bytes().end()}});
-    }
+    for (const HostArray& array : device)
+      arrays.push_back({array.shape(), {array.bytes().begin(), array.bytes().end()}});
   }
   return inputs;
 }
@@ -202,7 +223,7 @@ TEST_P(RandomDivisions, ProcessesGiveTogetherWhatOneDoes) {
     SCOPED_TRACE("MILLRACE_SEED=" + std::to_string(seed));
     const RandomProgram program =
         millrace::testing::random_program(seed, seed % 4 < 2 ? 2 : 4, seed % 2 == 1);
-    const auto whole = spread_of(program);
+    const auto whole = millrace::testing::spread_of(program);
     ASSERT_TRUE(whole) << whole.error().to_string();
     const ArraysOfDevices inputs = inputs_of(program);
     const auto expected = run_divided(*whole, {1, program.devices}, inputs, seed);

@@ -32,7 +32,7 @@ Result<Spread> spread_over(const std::string& text, int devices, const Texts& ar
   for (const std::string& s : results) {
     MILLRACE_TRY(out.emplace_back(), sharding::read_sharding("#sdy.sharding" + s, meshes));
   }
-  return spread_global(*module, devices, {in, out});
+  return spread_global(*module, devices, {in, out}, true);
 }
 
 PerDevice run_over(const std::string& text, int devices, const Texts& arguments,

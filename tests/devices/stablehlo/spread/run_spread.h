@@ -21,7 +21,8 @@ namespace millrace::devices::stablehlo::spread::testing {
 using Numbers = std::vector<double>;
 using PerDevice = std::vector<std::vector<Numbers>>;  // by device, then by array
 
-inline Result<Spread> spread_text(const std::string& text, const SpreadOptions& options) {
+inline Result<Spread> spread_text(const std::string& text, SpreadOptions options) {
+  options.divides = true;
   const auto module = text::read_text(text);
   if (!module) return std::unexpected(module.error());
   MILLRACE_TRY_STATUS(verify::verify(*module));
