@@ -63,12 +63,13 @@ using Arrays = std::vector<devices::HostArray>;
 class Runner {
  public:
   // inputs: of each device.
-  Runner(const Runtime& runtime, Executable executable, std::vector<Arrays> inputs,
+  Runner(const Runtime& runtime, Executable executable, std::vector<Arrays> inputs, bool spans,
          CallOptions call)
       : devices_(runtime.devices().begin(), runtime.devices().begin() + std::ssize(inputs)),
         timers_(*runtime.environment().timers),
         executable_(std::move(executable)),
         inputs_(std::move(inputs)),
+        spans_processes_(spans),
         call_(std::move(call)),
         arguments_(inputs_.size()) {}
 
@@ -88,8 +89,10 @@ class Runner {
     const CallOptions call = short_ ? CallOptions{} : call_;
     const TimePoint begin = steady_clock().now();
     MILLRACE_TRY(outputs_, wait_blocking(launch(arguments, call)));
+    // The device ends a launch that waits for another process, and says for which.
+    const CallOptions limits = spans_processes_ ? CallOptions{} : call;
     for (const Buffer& output : outputs_) {
-      if (const Status done = wait(output.ready(), call); !done) return why(done.error());
+      if (const Status done = wait(output.ready(), limits); !done) return why(done.error());
     }
     const double milliseconds = since(begin);
     short_ = milliseconds < 1 && call_.deadline == kNoDeadline;
@@ -145,6 +148,7 @@ class Runner {
   TimerQueue& timers_;
   const Executable executable_;
   const std::vector<Arrays> inputs_;
+  const bool spans_processes_;
   const CallOptions call_;
   std::vector<std::vector<Buffer>> arguments_;  // of each device
   Buffers outputs_;                             // of all devices, one after the other
@@ -330,7 +334,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
     MILLRACE_TRY_STATUS(check_memory_left("the results and temporaries of an execution",
                                           executable.body()->launch_bytes()));
   }
-  Runner runner(runtime, std::move(executable), std::move(inputs), call);
+  Runner runner(runtime, std::move(executable), std::move(inputs), share.processes > 1, call);
   std::vector<double> execute_ms;
   for (int i = 0; i < flags.repeat; ++i) {
     if (call.stop.stop_requested()) {
