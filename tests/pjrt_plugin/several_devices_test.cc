@@ -95,6 +95,36 @@ TEST_F(SeveralDevicesTest, TheExecutableSaysWhatItIsFor) {
   destroy(executable);
 }
 
+// JAX counts parameters and results by it, and makes HLO of it.
+TEST_F(SeveralDevicesTest, TheTextOfAProgramForWholeArraysIsWhatADeviceGivesAndGets) {
+  const char* const code =
+      "module @step attributes {mhlo.num_partitions = 2 : i32} {\nsdy.mesh @mesh = <[\"x\"=2]>\n"
+      "func.func public @main(%w: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, %x: "
+      "tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<8xf32> "
+      "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}, tensor<4xf32> {sdy.sharding = "
+      "#sdy.sharding<@mesh, [{}]>}) {\n%y = stablehlo.negate %x : tensor<8xf32>\nreturn %y, %w : "
+      "tensor<8xf32>, tensor<4xf32>\n}\n}\n";
+  abi::LoadedExecutable* executable = nullptr;
+  const Outcome outcome =
+      compile(code, executable, {'\x1a', '\x02', '\x28', '\x02'});  // num_partitions
+  ASSERT_TRUE(outcome.ok()) << outcome.message;
+  abi::LoadedExecutableGetExecutableArgs facts{{}, executable};
+  must(facts);
+  abi::Program program;
+  program.struct_size = abi::kStructSize<abi::Program>;
+  abi::ExecutableOptimizedProgramArgs asked{{}, facts.executable, &program};
+  must(asked);
+  std::string text(program.code_size, ' ');
+  program.code = text.data();
+  must(asked);
+  EXPECT_THAT(text, HasSubstr("@main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> "
+                              "(tensor<4xf32>, tensor<4xf32>)"));
+  EXPECT_EQ(text.find("sdy."), text.npos) << text;
+  abi::ExecutableDestroyArgs end{{}, facts.executable};
+  must(end);
+  destroy(executable);
+}
+
 TEST_F(SeveralDevicesTest, ACallPerDeviceMakesOneLaunchWhenAllHaveCome) {
   abi::LoadedExecutable* const executable = compiled_sum();
   abi::Buffer* const x = put(values_, 0);
