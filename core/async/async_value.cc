@@ -1,5 +1,8 @@
 #include "millrace/core/async/async_value.h"
 
+#include <new>
+
+#include "millrace/core/async/executor.h"
 #include "millrace/core/observe/log.h"
 
 namespace millrace {
@@ -9,6 +12,19 @@ struct Notifier {
   int depth = 0;
   Waiter* head = nullptr;
   Waiter* tail = nullptr;
+  Executor* others = nullptr;  // in a ForeignThreadScope: for those that are not brief
+
+  // In their order, the oldest first; takes a reference of value.
+  void notify_all(Waiter* ordered, AsyncValue& value) {
+    while (ordered != nullptr) {
+      Waiter* const next = ordered->next_;
+      notify(ordered, value, next == nullptr);
+      ordered = next;
+    }
+  }
+
+  // Submits those that are not brief, with a reference of value; gives the brief ones.
+  Waiter* brief_ones(Waiter* ordered, AsyncValue& value);
 
   // last: it gets the caller's reference.
   void notify(Waiter* waiter, AsyncValue& value, bool last) {
@@ -40,6 +56,23 @@ namespace {
 
 thread_local Notifier notifier;
 
+// Waiters of a complete value, which are notified on an executor.
+class NotifyWork final : public Work, public Pooled {
+ public:
+  NotifyWork(Waiter* ordered, AsyncValue& value) : ordered_(ordered), value_(value) {}
+  void run() noexcept override {
+    Waiter* const ordered = ordered_;
+    AsyncValue& value = value_;
+    delete this;
+    notifier.notify_all(ordered, value);
+  }
+  void drop() noexcept override { run(); }  // AV-3 holds whether the executor is there or not
+
+ private:
+  Waiter* const ordered_;
+  AsyncValue& value_;  // with a reference
+};
+
 std::atomic<bool> counting{false};
 std::atomic<std::int64_t> alive_count{0};
 std::atomic<std::int64_t> pending_count{0};
@@ -50,6 +83,30 @@ void log_unobserved(const Error& error) {
 std::atomic<UnobservedErrorHandler> unobserved_handler{&log_unobserved};
 
 }  // namespace
+
+Waiter* Notifier::brief_ones(Waiter* ordered, AsyncValue& value) {
+  Waiter *brief = nullptr, *rest = nullptr;
+  Waiter **brief_end = &brief, **rest_end = &rest;
+  for (; ordered != nullptr; ordered = ordered->next_) {
+    Waiter**& end = ordered->is_brief() ? brief_end : rest_end;
+    *end = ordered;
+    end = &ordered->next_;
+  }
+  *brief_end = *rest_end = nullptr;
+  if (rest == nullptr) return brief;
+  value.add_ref();
+  try {
+    others->submit(new NotifyWork(rest, value));
+  } catch (const std::bad_alloc&) {
+    notify_all(rest, value);  // better here than never
+  }
+  return brief;
+}
+
+ForeignThreadScope::ForeignThreadScope(Executor& others)
+    : outer_(std::exchange(notifier.others, &others)) {}
+
+ForeignThreadScope::~ForeignThreadScope() { notifier.others = outer_; }
 
 void Waiter::on_complete_last(AsyncValue& value) noexcept {
   on_complete(value);
@@ -99,16 +156,14 @@ void AsyncValue::publish(State final_state, bool given) {
   const Waiters::Word word = waiters_.exchange(kComplete);
   MILLRACE_CHECK(word != kComplete, "published twice (AV-1)");
   Waiter* ordered = Waiters::oldest_first(word);
+  if (ordered != nullptr && notifier.others != nullptr) [[unlikely]]
+    ordered = notifier.brief_ones(ordered, *this);
   if (ordered == nullptr) {
     if (given) release();
     return;
   }
   if (!given) add_ref();  // whatever waiters drop
-  while (ordered != nullptr) {
-    Waiter* const next = ordered->next_;
-    notifier.notify(ordered, *this, next == nullptr);
-    ordered = next;
-  }
+  notifier.notify_all(ordered, *this);
 }
 
 void AsyncValue::set_counting(bool on) {

@@ -7,6 +7,8 @@
 //  - AV-3 every waiter is notified exactly once, in the order in which it was added, on the
 //    completing thread (or at once on the adding thread, when the cell is complete already).
 //  - AV-4 notification never nests deeper than kMaxInlineDepth: others run after the outermost.
+//  - AV-5 within a ForeignThreadScope only brief waiters are notified; others are on its executor,
+//    in their order.
 #pragma once
 
 #include <atomic>
@@ -23,6 +25,7 @@
 namespace millrace {
 
 class AsyncValue;
+class Executor;
 struct Notifier;
 
 // The callback on a cell's completion. It is part of the waiting object: a wait allocates nothing.
@@ -33,6 +36,8 @@ class Waiter {
   // The same, and takes a reference to value over: the completer's own, given to the last waiter,
   // so that one which holds a reference besides need not drop two.
   virtual void on_complete_last(AsyncValue& value) noexcept;
+  // on_complete only wakes a thread or submits, and runs nothing of a user's (AV-5).
+  virtual bool is_brief() const { return false; }
 
  protected:
   ~Waiter() = default;
@@ -42,6 +47,21 @@ class Waiter {
   friend struct Notifier;
   Waiter* next_ = nullptr;
   AsyncValue* completed_ = nullptr;  // while deferred: the cell to report, with a reference for us
+};
+
+// While it lives, the calling thread is one of a foreign library, which may hold locks: what
+// completes here wakes who waits without another thread between, and no continuation runs here.
+// Thread-safety: confined to its thread.
+class ForeignThreadScope {
+ public:
+  // others: for waiters that are not brief; outlives what is submitted to it.
+  explicit ForeignThreadScope(Executor& others);
+  ForeignThreadScope(const ForeignThreadScope&) = delete;
+  ForeignThreadScope& operator=(const ForeignThreadScope&) = delete;
+  ~ForeignThreadScope();
+
+ private:
+  Executor* const outer_;
 };
 
 // Thread-safety: thread-safe.

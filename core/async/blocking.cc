@@ -26,6 +26,7 @@ class BlockingWaiter final : public Waiter {
     // The waiting thread destroys this once it sees kDone: from then on this is an address only.
     if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
+  bool is_brief() const override { return true; }
   void wait() {
     if (!short_wait.wait_for([this] { return state_.load() == kDone; })) sleep();
   }

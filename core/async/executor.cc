@@ -39,6 +39,11 @@ Executor& inline_executor() {
   return instance;
 }
 
+Executor& brief_executor() {
+  static InlineExecutor instance;
+  return instance;
+}
+
 SerialExecutor::~SerialExecutor() {
   while (Work* work = take()) work->drop();  // dropping may submit more
 }

@@ -5,9 +5,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/core/async/timer_queue.h"
@@ -138,6 +140,54 @@ TEST(FutureTest, WaitersBeyondTheInlineDepthRunOnceInOrderAndLeaveNothingBehind)
   EXPECT_EQ(AsyncValue::counts().alive, 0);
   EXPECT_EQ(AsyncValue::counts().pending, 0);
   AsyncValue::set_counting(false);
+}
+
+// A thread of a foreign library wakes and submits, and what runs code of others is elsewhere.
+TEST(FutureTest, OnAForeignThreadOnlyWhatIsBriefIsNotified) {  // AV-5
+  SerialExecutor others{SerialExecutor::InOrder{}}, home{SerialExecutor::InOrder{}};
+  Promise<int> promise;
+  const Future<int> value = promise.future();
+  std::vector<std::string> ran;
+  const auto note = [&](const char* what) {
+    return [&ran, what](const Result<int>& r) {
+      ran.emplace_back(what);
+      return *r;
+    };
+  };
+  value.then(inline_executor(), note("first")).ignore();
+  // A brief continuation, and one of a user's behind it.
+  const Future<int> brief = value.then(brief_executor(), note("brief"));
+  brief.then(inline_executor(), note("behind the brief one")).ignore();
+  value.then(home, note("home")).ignore();
+  const Future<void> all = when_all(std::vector<Future<int>>{value, brief});
+  value.then(inline_executor(), note("second")).ignore();
+  std::jthread blocked([&] { EXPECT_EQ(*wait_blocking(brief), 7); });
+  {
+    const ForeignThreadScope scope(others);
+    promise.set(7);
+  }
+  blocked.join();  // no executor has run
+  EXPECT_EQ(ran, std::vector<std::string>{"brief"});
+  EXPECT_TRUE(all.ready());
+  home.run_until_idle();
+  EXPECT_EQ(ran.back(), "home");
+  others.run_until_idle();
+  EXPECT_EQ(ran,
+            (std::vector<std::string>{"brief", "home", "first", "second", "behind the brief one"}));
+}
+
+// Whether the executor runs them or has closed (AV-3).
+TEST(FutureTest, WaitersLeftByAForeignThreadAreNotifiedWhenTheirExecutorCloses) {
+  int notified = 0;
+  Promise<int> promise;
+  promise.future().then(inline_executor(), [&](Result<int>) { ++notified; }).ignore();
+  {
+    SerialExecutor others{SerialExecutor::InOrder{}};
+    const ForeignThreadScope scope(others);
+    promise.set(7);
+    EXPECT_EQ(notified, 0);
+  }
+  EXPECT_EQ(notified, 1);
 }
 
 TEST(CombinatorsTest, DeadlineBeforeTheResultGivesDeadlineExceeded) {
