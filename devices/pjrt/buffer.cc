@@ -124,7 +124,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
     return copied;
   }
   return std::move(copied).then(
-      inline_executor(),
+      brief_executor(),
       // The hold goes last: with it the client may.
       [hold = std::move(hold), self = Ref<PjrtBuffer>::share(this), destination,
        keep_alive = std::move(keep_alive)](Status ended) -> Status {
@@ -154,15 +154,13 @@ Result<HostAccess> PjrtBuffer::host_access() {
     return fail(ErrorCode::kUnimplemented,
                 "the host cannot read a " + shape_.to_string() + " in place: fetch it");
   }
-  using BeginArgs = abi::BufferIncreaseExternalReferenceCountArgs;
-  using EndArgs = abi::BufferDecreaseExternalReferenceCountArgs;
-  if (const auto begun = plugin.ask<BeginArgs>(buffer_); !begun)
+  if (Status begun = begin_reading(); !begun)
     return std::unexpected(while_doing("read in place", begun.error()));
   // Keeps the memory where it is. The use goes last: at its end, the buffer's may be over.
   Owner reference(this, [use = client_.use(), &client = client_,
                          self = Ref<PjrtBuffer>::share(this)](const void*) mutable {
     client.gate().hand_over([buffer = std::move(self), &client] {
-      if (!client.given_up()) client.plugin().call_quietly<EndArgs>(buffer->get());
+      if (!client.given_up()) buffer->end_reading();
     });
   });
   using PointerArgs = abi::BufferOpaqueDeviceMemoryDataPointerArgs;
@@ -172,6 +170,17 @@ Result<HostAccess> PjrtBuffer::host_access() {
   MILLRACE_TRY_STATUS(
       plugin.require<PointerArgs>(bytes != nullptr || shape_.size_bytes() == 0, "pointer"));
   return HostAccess{{bytes, shape_.size_bytes()}, std::move(reference)};
+}
+
+Status PjrtBuffer::begin_reading() {
+  const MutexLock lock(readers_mutex_);
+  const auto begun = client_.plugin().ask<abi::BufferIncreaseExternalReferenceCountArgs>(buffer_);
+  return begun ? Status() : std::unexpected(begun.error());
+}
+
+void PjrtBuffer::end_reading() {
+  const MutexLock lock(readers_mutex_);
+  client_.plugin().call_quietly<abi::BufferDecreaseExternalReferenceCountArgs>(buffer_);
 }
 
 void PjrtBuffer::remove() {

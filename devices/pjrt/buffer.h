@@ -58,6 +58,9 @@ class PjrtBuffer final : public BufferBody {
 
   ~PjrtBuffer() override;
   void delete_bytes();  // kRemoved
+  // Looks in place, which XLA's C API counts without a lock: they begin and end one at a time.
+  Status begin_reading();
+  void end_reading();
   Error removed_error(std::string_view use) const;
   // error, of what was to be done with the buffer.
   Error while_doing(std::string_view what, const Error& error) const;
@@ -71,6 +74,7 @@ class PjrtBuffer final : public BufferBody {
   mutable std::atomic<bool> written_;  // known to be
   mutable std::atomic<bool> asked_;    // ready_ is valid
   std::atomic<State> state_{State::kThere};
+  Mutex readers_mutex_;
   mutable Mutex mutex_;
   // Valid once a caller had to wait.
   mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);

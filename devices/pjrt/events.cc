@@ -68,8 +68,8 @@ class PendingTable {
     found->second.state = State::kCalling;
     return found->second.pending.get();
   }
-  // Posts what the callback has brought, unless it was given up since. Until it is posted, no
-  // thread that gives up its source goes on, since the executor may go next.
+  // Completes with what the callback has brought, unless it was given up since. Until that is done,
+  // no thread that gives up its source goes on, since the executor may go next.
   void end_call(Key key, Status status) {
     Part& part = part_of(key);
     std::unique_ptr<Pending> pending;
@@ -77,14 +77,14 @@ class PendingTable {
       MutexLock lock(part.mutex);
       Entry& entry = part.entries.find(key)->second;
       pending = std::move(entry.pending);
-      entry.state = pending->executor != nullptr ? State::kPosting : State::kEnding;
+      entry.state = pending->executor != nullptr ? State::kCompleting : State::kEnding;
     }
-    if (pending->executor != nullptr) {
-      try {
-        post_end(std::move(pending), std::move(status));
-        // Its promise was dropped, which is an error too. NOLINTNEXTLINE(bugprone-empty-catch)
-      } catch (const std::bad_alloc&) {
-      }
+    if (Executor* const executor = pending->executor) {
+      Promise<void> promise = std::move(pending->promise);
+      // The event goes first: who waits for the future may close the client next.
+      pending.reset();
+      const ForeignThreadScope here(*executor);
+      promise.set(std::move(status));
     } else {
       pending.reset();  // which calls the plugin
     }
@@ -106,10 +106,10 @@ class PendingTable {
       }
     }
   }
-  // Until none of the source's is being posted.
-  void wait_for_posts(const EventSource& source) {
+  // Until none of the source's is completing.
+  void wait_for_completions(const EventSource& source) {
     wait_while([&](const Entry& entry) {
-      return entry.state == State::kPosting && entry.source == source;
+      return entry.state == State::kCompleting && entry.source == source;
     });
   }
   // Until no callback of the client's events is on its way.
@@ -121,13 +121,13 @@ class PendingTable {
 
  private:
   enum class State : std::uint8_t {
-    kWaiting,  // -> kCalling
-    kCalling,  // the plugin's callback is on its way through on_ready -> kPosting, kEnding
-    kPosting,  // the executor is given the end
-    kEnding,   // given up: the event is destroyed
+    kWaiting,     // -> kCalling
+    kCalling,     // the plugin's callback is on its way through on_ready -> kCompleting, kEnding
+    kCompleting,  // the event is destroyed, the future completes
+    kEnding,      // given up: the event is destroyed
   };
   struct Entry {
-    std::unique_ptr<Pending> pending;  // until kPosting, kEnding
+    std::unique_ptr<Pending> pending;  // until kCompleting, kEnding
     EventSource source;
     State state = State::kWaiting;
   };
@@ -145,16 +145,6 @@ class PendingTable {
     }
   }
   Part& part_of(Key key) { return parts_[key % parts_.size()]; }
-  static void post_end(std::unique_ptr<Pending> pending, Status status) {
-    Executor& executor = *pending->executor;
-    post(executor, [pending = std::move(pending), status = std::move(status)]() mutable {
-      // The event goes first: who waits for the future may close the client next.
-      Promise<void> promise = std::move(pending->promise);
-      pending.reset();
-      promise.set(std::move(status));
-    });
-  }
-
   const Error no_memory_{ErrorCode::kResourceExhausted,
                          "an event of a plugin has failed, and there is no memory for its error"};
   std::atomic<Key> next_{1};
@@ -287,7 +277,7 @@ void give_up_events(const EventSource& source, const Error& cause) {
                      cause.with_context(std::string(pending.what) + " of the plugin " +
                                         pending.plugin->name() + " has not ended")});
   });
-  table().wait_for_posts(source);
+  table().wait_for_completions(source);
   for (Ended& one : ended) {
     post(*one.executor, [promise = std::move(one.promise), error = std::move(one.error)]() mutable {
       promise.set(std::unexpected(std::move(error)));

@@ -24,12 +24,14 @@ struct EventSource {
   bool operator==(const EventSource&) const = default;
 };
 
-// Completes on `executor`: the plugin's thread, which may hold locks of its own, only posts. At
-// once, on this thread, if the event is ready. what: a literal, for errors: the call that gave the
-// event. keep: what the plugin uses until the event comes, also when it was given up. A plugin that
-// takes no callback is waited for on this thread, or on `waits` where it is given; where it cannot
-// be waited for either, the event and `keep` stay for ever. So does `keep` where it gives no event,
-// which is kInternal. The executor is one that runs nothing inside of post().
+// Completes where the plugin calls back, whose thread may hold locks: there it wakes who waits, and
+// runs continuations on `executor` (ForeignThreadScope). At once, on this thread, if the event is
+// ready. what: a literal, for errors: the call that gave the event. keep: what the plugin uses
+// until the event comes, also when it was given up; the caller has it besides until the future
+// completes, so that what ends with it does not end on the plugin's thread. A plugin that takes no
+// callback is waited for on this thread, or on `waits` where it is given; where it cannot be waited
+// for either, the event and `keep` stay for ever. So does `keep` where it gives no event, which is
+// kInternal. The executor is one that runs nothing inside of post().
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source = {}, Owner keep = nullptr,
                         Executor* waits = nullptr);

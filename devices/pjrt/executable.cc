@@ -274,7 +274,7 @@ Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run,
     return done;
   }
   return std::move(done).then(
-      inline_executor(),
+      brief_executor(),
       [client = &client_, run, label = label_, hold = std::move(hold)](Status ended) -> Status {
         client->note_run(run);
         if (!ended) return std::unexpected(ended.error().with_context("running " + *label));

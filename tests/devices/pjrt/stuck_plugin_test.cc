@@ -269,9 +269,17 @@ TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
   EXPECT_TRUE(wait_blocking(frees->close()));
 }
 
-// The plugin has done all it has to: the executor's threads are stuck.
+// The plugin has done all it has to: the executor's threads are stuck, where what was lent ends.
 TEST_F(StuckPluginTest, CloseReportsThatNoThreadOfTheExecutorWasFree) {
-  const Future<void> fetched = fetch();
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
+    args->buffer = FakePlugin::make_buffer();
+    args->done_with_host_buffer = stuck = FakePlugin::make_event();
+    return nullptr;
+  });
+  Result<PutResult> put =
+      client_->put({.data = bytes_->data(), .shape = kVector, .owner = bytes_},
+                   HostBufferSemantics::kImmutableUntilTransferCompletes, DeviceId{0}, -1);
+  ASSERT_TRUE(put);
   FakePlugin::set_event(stuck, 0, "");
   const Future<void> closed = client_->close();
   for (const Duration by : {6s, 3s}) {
@@ -283,9 +291,10 @@ TEST_F(StuckPluginTest, CloseReportsThatNoThreadOfTheExecutorWasFree) {
   EXPECT_THAT(closed.result().error().message(),
               HasSubstr("launches and transfers of the plugin fake.so have ended, but no thread of "
                         "the executors that report it was free (1)"));
-  EXPECT_FALSE(fetched.ready());
+  EXPECT_FALSE(put->source_released.ready());
   executor_.run_until_idle();
-  EXPECT_TRUE(fetched.result());
+  EXPECT_TRUE(put->source_released.result());
+  put->buffer = {};
   buffer_ = Buffer();
 }
 
