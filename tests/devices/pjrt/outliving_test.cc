@@ -122,6 +122,35 @@ TEST_F(OutlivingTest, ArrayThatReadsABufferInPlaceStaysReadable) {
   expect_gone();
 }
 
+std::atomic<bool> counting{false}, counted_at_once{false};
+
+abi::Error* count_reference() {
+  if (counting.exchange(true)) counted_at_once = true;
+  std::this_thread::yield();
+  counting = false;
+  return nullptr;
+}
+
+// XLA's C API counts them without a lock, whatever threads begin and end them.
+TEST_F(OutlivingTest, LooksInPlaceBeginAndEndOneAtATime) {
+  counted_at_once = false;
+  fake_.replace(+[](abi::BufferIncreaseExternalReferenceCountArgs*) { return count_reference(); });
+  fake_.replace(+[](abi::BufferDecreaseExternalReferenceCountArgs*) { return count_reference(); });
+  Buffer buffer = put();
+  std::atomic<bool> over{false};
+  std::jthread reader([&] {
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(buffer.host_access());
+    over = true;
+  });
+  while (!over) frees_.run_until_idle();
+  reader.join();
+  EXPECT_FALSE(counted_at_once);
+  close();
+  expect_held();
+  buffer = Buffer();
+  expect_gone();
+}
+
 // Its end is on its way to the thread that frees: no handle holds it.
 TEST_F(OutlivingTest, ArrayThatWentJustBeforeHoldsNothing) {
   HostAccess access = put().host_access().value();
