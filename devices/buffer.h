@@ -52,7 +52,7 @@ class BufferBody : public RefCounted, public Pooled {
   // Completes when the bytes are written, or with the error of the work that was to write them.
   virtual Future<void> ready() const = 0;
   // Copies the bytes, dense and row-major, once ready; destination.size() must equal
-  // shape().size_bytes().
+  // shape().size_bytes(). keep_alive ends with the copy, on whatever thread that does.
   virtual Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) = 0;
   // In place, of a ready buffer; kUnimplemented where the host cannot see it. May block (client.h).
   virtual Result<HostAccess> host_access() = 0;

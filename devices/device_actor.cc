@@ -160,7 +160,7 @@ void DeviceActor::hand_out(Seat& seat) {
 
 // DA-1.
 bool DeviceActor::may_call_here(const Seat& seat) const {
-  if (is_loop_or_inside_call()) return false;
+  if (ForeignThreadScope::here() || is_loop_or_inside_call()) return false;
   const bool submitted_here = seat.operation->entering_here();
   if (submitted_here) calls_in_a_row = 0;
   const PoolExecutor* const pool = current_pool();

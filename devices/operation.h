@@ -65,7 +65,7 @@ class Seat final : public DevicePlace, public Work, public Waiter {
   void run() noexcept override;   // a turn
   void drop() noexcept override;  // the actor is gone
   void on_complete(AsyncValue& value) noexcept override;
-  bool is_brief() const override { return true; }  // DA-1: a turn calls nothing that may block
+  bool is_brief() const override { return true; }  // DA-1: on such a thread a turn calls nothing
 
   Operation* operation = nullptr;
   DeviceBody* device = nullptr;

@@ -108,6 +108,8 @@ ForeignThreadScope::ForeignThreadScope(Executor& others)
 
 ForeignThreadScope::~ForeignThreadScope() { notifier.others = outer_; }
 
+bool ForeignThreadScope::here() { return notifier.others != nullptr; }
+
 void Waiter::on_complete_last(AsyncValue& value) noexcept {
   on_complete(value);
   value.release();

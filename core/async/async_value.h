@@ -5,7 +5,8 @@
 //  - AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
 //  - AV-2 the payload is written before the state says so, and stays while waiters may read it.
 //  - AV-3 every waiter is notified exactly once, in the order in which it was added, on the
-//    completing thread (or at once on the adding thread, when the cell is complete already).
+//    completing thread (or at once on the adding thread, when the cell is complete already), but
+//    for AV-5.
 //  - AV-4 notification never nests deeper than kMaxInlineDepth: others run after the outermost.
 //  - AV-5 within a ForeignThreadScope only brief waiters are notified; others are on its executor,
 //    in their order.
@@ -36,7 +37,7 @@ class Waiter {
   // The same, and takes a reference to value over: the completer's own, given to the last waiter,
   // so that one which holds a reference besides need not drop two.
   virtual void on_complete_last(AsyncValue& value) noexcept;
-  // on_complete only wakes a thread or submits, and runs nothing of a user's (AV-5).
+  // on_complete is as short as a wake-up, and neither runs nor ends what is a user's (AV-5).
   virtual bool is_brief() const { return false; }
 
  protected:
@@ -59,6 +60,7 @@ class ForeignThreadScope {
   ForeignThreadScope(const ForeignThreadScope&) = delete;
   ForeignThreadScope& operator=(const ForeignThreadScope&) = delete;
   ~ForeignThreadScope();
+  static bool here();  // one lives on this thread
 
  private:
   Executor* const outer_;

@@ -47,7 +47,6 @@ class AllCell final : public Cell<void> {
     AllCell* all = nullptr;
     Ref<AsyncValue> value;
     void on_complete(AsyncValue&) noexcept override { all->arrived(); }
-    bool is_brief() const override { return true; }
   };
 
   explicit AllCell(std::size_t count) : count_(count), missing_(count + 1) {

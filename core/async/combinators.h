@@ -71,7 +71,6 @@ class RaceCell final : public Cell<T>, public Waiter {
     this->try_set(static_cast<Cell<T>&>(value).take());
     this->release();
   }
-  bool is_brief() const override { return true; }
 };
 
 template <class T>

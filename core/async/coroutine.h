@@ -136,7 +136,6 @@ class FutureAwaiter final : public Waiter, public Work {
   Result<T> await_resume() { return future_.take(); }
 
   void on_complete(AsyncValue&) noexcept override { context_.home->submit(this); }
-  bool is_brief() const override { return !runs_inside_submit(*context_.home); }
   void run() noexcept override { resume_on_trampoline(frame_); }
   void drop() noexcept override { context_.end_dropped(); }  // destroys this with the frame
 

@@ -118,10 +118,9 @@ void post(Executor& executor, F&& f) {
 
 // Runs work inside submit, on the caller's thread. Never a default: a call names it.
 Executor& inline_executor();
-// The same for what is as short as a wake-up and calls nothing of a user's: it also runs on threads
-// of foreign libraries (ForeignThreadScope).
+// The same for what is as short as a wake-up, and neither calls nor ends what is a user's: it also
+// runs on threads of foreign libraries (ForeignThreadScope).
 Executor& brief_executor();
-inline bool runs_inside_submit(const Executor& executor) { return &executor == &inline_executor(); }
 
 // One thread, the caller's; picks the next piece of work at random from a seed (simulation) or in
 // order. Work may be submitted from work; nothing runs until a run_ call. Thread-safety:

@@ -201,7 +201,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     value.release_second();  // source_ is another one, of the same cell
     executor_.submit(this);
   }
-  bool is_brief() const override { return !runs_inside_submit(executor_); }
+  bool is_brief() const override { return &executor_ == &brief_executor(); }
   void run() noexcept override {
     Ref<Cell<T>> source = std::exchange(source_, {});
     try {

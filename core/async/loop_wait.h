@@ -22,7 +22,6 @@ class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
   std::optional<Error> enter();
   // The value has come: from now on this is work of the loop.
   void on_complete(AsyncValue& value) noexcept final;
-  bool is_brief() const final { return true; }
   void run() noexcept final;
   void drop() noexcept final;
   // Completes the continuation's value with error. False: the value came before; run() is next.

@@ -18,6 +18,7 @@
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/device_actor.h"
 #include "tests/support/cpu_programs.h"
+#include "tests/support/stub_client.h"
 
 namespace millrace::devices {
 namespace {
@@ -166,6 +167,48 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
   EXPECT_TRUE(wait_blocking(put));
   EXPECT_FALSE(by_device);
   EXPECT_TRUE(wait_blocking(limited.close()));
+}
+
+// An array of another client, which tells when it is written.
+class PendingBuffer final : public BufferBody {
+ public:
+  explicit PendingBuffer(Client& client) : client_(client) {}
+  const Shape& shape() const override { return kArray; }
+  Client& client() const override { return client_; }
+  DeviceId device() const override { return DeviceId{0}; }
+  std::size_t size_bytes() const override { return kArray.size_bytes(); }
+  Future<void> ready() const override { return ready_; }
+  Future<void> copy_to_host(std::span<std::byte>, Owner) override {
+    return fail(ErrorCode::kUnimplemented, "no");
+  }
+  Result<HostAccess> host_access() override {
+    looked = std::this_thread::get_id();
+    return HostAccess{std::as_bytes(std::span(values_)), nullptr};
+  }
+  void remove() override {}
+  bool removed() const override { return false; }
+
+  Promise<void> written;
+  std::atomic<std::thread::id> looked;
+
+ private:
+  Client& client_;
+  const Future<void> ready_ = written.future();
+  const std::vector<float> values_ = std::vector<float>(kElements, 1);
+};
+
+// DA-1: a plugin calls back, may hold locks, and a device waits for what has come.
+TEST_F(BridgedThreadTest, PluginsThreadMakesNoCallsForWhatWaited) {
+  testing::StubClient other(1);
+  auto body = make_ref<PendingBuffer>(other);
+  const Future<Buffer> copied = device.copy_from(Argument(Buffer(body)));
+  {
+    const ForeignThreadScope scope(*actor_pool);
+    body->written.set_value();
+  }
+  EXPECT_TRUE(wait_blocking(copied));
+  EXPECT_NE(body->looked.load(), std::thread::id()) << "nothing was read";
+  EXPECT_NE(body->looked.load(), here);
 }
 
 }  // namespace
