@@ -81,7 +81,8 @@ class PendingTable {
     }
     if (Executor* const executor = pending->executor) {
       Promise<void> promise = std::move(pending->promise);
-      // The event goes first: who waits for the future may close the client next.
+      // The event goes first: who waits for the future may close the client next. XLA's own client
+      // also destroys an event within its callback.
       pending.reset();
       const ForeignThreadScope here(*executor);
       promise.set(std::move(status));

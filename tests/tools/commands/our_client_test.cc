@@ -78,6 +78,8 @@ const std::map<std::string, std::pair<std::string, std::string>>& visible() {
       {"events.completes", {"close", "has never ended PJRT_Buffer_ReadyEvent ("}},
       {"events.no_error",
        {"put.0.fetch", by_plugin("PJRT_Buffer_ReadyEvent", "a fault of this plugin")}},
+      {"execute.complete_event",
+       {"threads", by_plugin("PJRT_LoadedExecutable_Execute", "a fault of this plugin")}},
       {"execute.result", {"execute.fetch", "wrong"}},
       {"host.mutable_zero_copy", {"put.3.fetch", "wrong"}},
       {"host.round_trip", {"put.0.fetch", "wrong"}},
@@ -117,7 +119,11 @@ TEST(OurClientTest, EveryFaultIsAnErrorThatNamesItOrNothing) {
     running.pop_front();
   };
   std::vector<std::string> faults = {""};
-  for (const conform::Check& one : conform::all_checks()) faults.emplace_back(one.name);
+  for (const conform::Check& one : conform::all_checks()) {
+    // Ours destroys an event where it calls back, as XLA's own client does: no plugin of JAX has
+    // this fault.
+    if (one.name != std::string_view("events.destroyed_in_callback")) faults.emplace_back(one.name);
+  }
   ASSERT_GT(faults.size(), 180U);
   for (const std::string& fault : faults) {
     if (running.size() == kAtOnce) finish();
