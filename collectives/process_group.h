@@ -54,7 +54,8 @@ struct MeetOptions {
 // its contribution stands, the others run on. A call whose deadline has passed fails for all ranks,
 // with nothing begun. Futures complete on the group's executor. Between processes calls run one
 // after the other, in the order of their numbers: a number that was reserved must be called; and a
-// rank that has its results keeps them when the call ends in an error elsewhere.
+// rank that has its results keeps them when the call ends in an error elsewhere. What a rank has
+// already, as the root of a broadcast or alone in its group, it gets as the buffer that it gave.
 // Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:

@@ -83,7 +83,8 @@ class CallGate {
            const Clock& clock)
       : client_(client), frees_(frees), driver_(driver), timers_(timers), clock_(clock) {}
 
-  // Makes the call at once on a thread that is inside a call of a device, which may block. Else the
+  // Makes the call at once on a thread that is inside a call of a device, which may block, unless
+  // the plugin calls back in it. Else the
   // next put, copy, fetch or launch makes it first, or within 20 ms the thread for what frees.
   // After the close that thread makes it at once, or this one where there is none. Not always that
   // thread: each launch would wake it, which takes longer than a small launch, and a put would find
@@ -100,7 +101,8 @@ class CallGate {
   bool nothing_left() const { return deferred_->empty(); }
 
   bool may_call_here() const {
-    return freer() == nullptr || deferred_->draining_here() || in_actor();
+    if (freer() == nullptr) return true;
+    return !ForeignThreadScope::here() && (deferred_->draining_here() || in_actor());
   }
   // This thread is that of one of the client's device actors.
   bool in_actor() const {

@@ -156,9 +156,9 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   const StripedScope::Hold late_use = zero_copy ? use() : StripedScope::Hold();
   if (zero_copy) hold.reset();  // late_use is there until the buffer's own begins
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
-  Future<void> released =
-      zero_copy ? take_event(plugin(), done, releases(), kPut, releases_of(device), view.owner)
-                : watch(done, kPut, device, view.owner);
+  Future<void> released = zero_copy ? take_event(plugin(), done, releases(), kPut,
+                                                 releases_of(device), view.owner, nullptr, &gate())
+                                    : watch(done, kPut, device, view.owner);
   if (!released.ready()) {
     released = std::move(released).then(
         inline_executor(),

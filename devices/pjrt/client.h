@@ -1,6 +1,6 @@
 // PjrtClient: the device interface over a PJRT plugin: programs are compiled, arrays put and
-// copied. Events become futures that complete on the completions executor. Read next: plugin.h,
-// client_core.h (what outlives a call), events.h.
+// copied. Events become futures, whose continuations run on the completions executor. Read next:
+// plugin.h, client_core.h (what outlives a call), events.h.
 #pragma once
 
 #include <atomic>

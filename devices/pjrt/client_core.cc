@@ -42,6 +42,7 @@ void ClientCore::destroy_here() {
     // Those of a client that was not closed, or of buffers that were asked since.
     give_up_all_events(gate_.scope().closed_error());
     wait_for_callbacks(id_);
+    gate_.drain_frees();  // their events
   }
   abi::Client* const client = std::exchange(client_, nullptr);
   if (given_up()) return keep_key_values();
@@ -161,7 +162,7 @@ Future<void> ClientCore::watch(abi::Event* event, std::string_view what, DeviceI
                                Owner keep) {
   Executor* const waits = gate_.in_actor() ? nullptr : options_.driver;
   Future<void> future = take_event(plugin(), event, *options_.completions, what, events_of(device),
-                                   std::move(keep), waits);
+                                   std::move(keep), waits, &gate_);
   if (future.ready()) return future;
   // A kill that came since the call began has not found this event.
   if (Status living = alive(device); !living) give_up_events(events_of(device), living.error());

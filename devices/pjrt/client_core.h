@@ -34,7 +34,7 @@ namespace millrace::devices::pjrt {
 
 // What a PjrtClient is made with.
 struct PjrtClientOptions {
-  Executor* completions = nullptr;  // where events' futures complete; outlives the client
+  Executor* completions = nullptr;  // where what waits for events goes on; outlives the client
   // Where calls are made that other threads than device actors want: what waits for an event, and
   // what frees unless `frees` is there. nullptr: on those threads, which then may block.
   Executor* driver = nullptr;

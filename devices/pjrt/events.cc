@@ -13,6 +13,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/pool.h"
 #include "millrace/core/observe/log.h"
+#include "millrace/devices/pjrt/call_gate.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -25,10 +26,21 @@ struct Pending : Pooled {
   std::string_view what;  // a literal
   EventSource source;
   Owner keep;
+  CallGate* frees;
 
-  Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k)
-      : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)) {}
-  ~Pending() { plugin->call_quietly<abi::EventDestroyArgs>(event); }
+  Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k,
+          CallGate* f)
+      : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)), frees(f) {}
+  ~Pending() {
+    if (event != nullptr) plugin->call_quietly<abi::EventDestroyArgs>(event);
+  }
+  // On the plugin's thread, which may be inside of the event.
+  void hand_over_event() {
+    if (frees == nullptr) return;
+    frees->hand_over([plugin = plugin, event = std::exchange(event, nullptr)] {
+      plugin->call_quietly<abi::EventDestroyArgs>(event);
+    });
+  }
 };
 
 // Callbacks that are to come, by a number that is never used again: a plugin that calls twice finds
@@ -80,11 +92,11 @@ class PendingTable {
       entry.state = pending->executor != nullptr ? State::kCompleting : State::kEnding;
     }
     if (Executor* const executor = pending->executor) {
-      Promise<void> promise = std::move(pending->promise);
-      // The event goes first: who waits for the future may close the client next. XLA's own client
-      // also destroys an event within its callback.
-      pending.reset();
       const ForeignThreadScope here(*executor);
+      Promise<void> promise = std::move(pending->promise);
+      // The event goes first: who waits for the future may close the client next.
+      pending->hand_over_event();
+      pending.reset();
       promise.set(std::move(status));
     } else {
       pending.reset();  // which calls the plugin
@@ -243,11 +255,13 @@ void keep_for_ever(Owner owner) {
 }
 
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what, EventSource source, Owner keep, Executor* waits) {
+                        std::string_view what, EventSource source, Owner keep, Executor* waits,
+                        CallGate* frees) {
   if (event == nullptr) keep_for_ever(keep);
   if (std::optional<Future<void>> ready = take_ready_event(plugin, event, what))
     return *std::move(ready);
-  auto pending = std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep));
+  auto pending =
+      std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep), frees);
   Future<void> future = pending->promise.future();
   const Key key = table().add(std::move(pending));
   abi::EventOnReadyArgs later{{}, event, &on_ready, reinterpret_cast<void*>(key)};

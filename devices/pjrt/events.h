@@ -15,6 +15,8 @@
 
 namespace millrace::devices::pjrt {
 
+class CallGate;
+
 // Whose an event is.
 struct EventSource {
   std::uint64_t client = 0;  // a number that no other client of the process ever has; 0: none's
@@ -31,10 +33,11 @@ struct EventSource {
 // completes, so that what ends with it does not end on the plugin's thread. A plugin that takes no
 // callback is waited for on this thread, or on `waits` where it is given; where it cannot be waited
 // for either, the event and `keep` stay for ever. So does `keep` where it gives no event, which is
-// kInternal. The executor is one that runs nothing inside of post().
+// kInternal. The executor is one that runs nothing inside of post(). frees: the client's, which
+// outlives the event: with it no event is destroyed within its callback.
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source = {}, Owner keep = nullptr,
-                        Executor* waits = nullptr);
+                        Executor* waits = nullptr, CallGate* frees = nullptr);
 
 // Its first half: nullopt, and nothing is taken, unless the event is ready.
 std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* event,

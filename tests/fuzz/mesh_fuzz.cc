@@ -18,6 +18,7 @@
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/mesh.h"
+#include "tests/fuzz/input.h"
 
 using namespace millrace;       // NOLINT(google-build-using-namespace): a program of its own
 using namespace millrace::net;  // NOLINT(google-build-using-namespace)
@@ -26,21 +27,6 @@ namespace {
 
 constexpr std::uint32_t kEpoch = 2;
 constexpr std::uint32_t kSelf = 1, kSize = 4;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
-  bool empty() const { return left_.empty(); }
-  std::uint8_t byte() {
-    if (left_.empty()) return 0;
-    const std::uint8_t first = left_.front();
-    left_ = left_.subspan(1);
-    return first;
-  }
-
- private:
-  std::span<const std::uint8_t> left_;
-};
 
 // Gives the bytes of a member, then ends or stays; takes all that is written.
 class MemberStream final : public ByteStream {

@@ -10,34 +10,12 @@
 #include "millrace/collectives/message_line.h"
 #include "millrace/collectives/program_frames.h"
 #include "millrace/core/base/check.h"
+#include "tests/fuzz/input.h"
 
 using namespace millrace;  // NOLINT(google-build-using-namespace): a program of its own
 using namespace millrace::collectives;  // NOLINT(google-build-using-namespace)
 
 namespace {
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
-  bool empty() const { return left_.empty(); }
-  std::uint8_t byte() {
-    if (left_.empty()) return 0;
-    const std::uint8_t first = left_.front();
-    left_ = left_.subspan(1);
-    return first;
-  }
-  // Small ones are likely, as a correct process sends them.
-  std::uint64_t number() {
-    const std::uint8_t first = byte();
-    if (first < 200) return first % 32;
-    std::uint64_t number = 0;
-    for (int i = 0; i < 8; ++i) number = number << 8 | byte();
-    return number;
-  }
-
- private:
-  std::span<const std::uint8_t> left_;
-};
 
 net::Frame make_frame(Input& input) {
   net::Frame frame;

@@ -119,11 +119,7 @@ TEST(OurClientTest, EveryFaultIsAnErrorThatNamesItOrNothing) {
     running.pop_front();
   };
   std::vector<std::string> faults = {""};
-  for (const conform::Check& one : conform::all_checks()) {
-    // Ours destroys an event where it calls back, as XLA's own client does: no plugin of JAX has
-    // this fault.
-    if (one.name != std::string_view("events.destroyed_in_callback")) faults.emplace_back(one.name);
-  }
+  for (const conform::Check& one : conform::all_checks()) faults.emplace_back(one.name);
   ASSERT_GT(faults.size(), 180U);
   for (const std::string& fault : faults) {
     if (running.size() == kAtOnce) finish();
