@@ -37,9 +37,13 @@ struct Pending : Pooled {
   // On the plugin's thread, which may be inside of the event.
   void hand_over_event() {
     if (frees == nullptr) return;
-    frees->hand_over([plugin = plugin, event = std::exchange(event, nullptr)] {
-      plugin->call_quietly<abi::EventDestroyArgs>(event);
-    });
+    try {
+      frees->hand_over([plugin = plugin, gate = frees, gone = std::exchange(event, nullptr)] {
+        if (!gate->given_up()) plugin->call_quietly<abi::EventDestroyArgs>(gone);
+      });
+      // Then the event stays. NOLINTNEXTLINE(bugprone-empty-catch)
+    } catch (const std::bad_alloc&) {
+    }
   }
 };
 
@@ -158,6 +162,7 @@ class PendingTable {
     }
   }
   Part& part_of(Key key) { return parts_[key % parts_.size()]; }
+
   const Error no_memory_{ErrorCode::kResourceExhausted,
                          "an event of a plugin has failed, and there is no memory for its error"};
   std::atomic<Key> next_{1};
