@@ -21,7 +21,7 @@ using Desc = dnnl::memory::desc;
 constexpr double kPartFlops = 6e6;
 constexpr std::int64_t kMaxParts = 64;
 // Above this many FLOPs the first choice was the best or within 7 % of it in every convolution of
-// ResNet-18's training step, and trials take seconds.
+// ResNet-18's training step.
 constexpr double kTrialFlops = 2e8;
 
 // Which operands oneDNN may lay out as it likes; the others have the program's strides.
@@ -291,44 +291,48 @@ class Convolution final : public OneDnnKernel {
   std::size_t common_ = 0, part_ = 0, scratchpad_ = 0;
 };
 
-// Milliseconds of one run on this thread, best of a few, on operands of zeros and ones.
-Result<double> trial(const Convolution& c, const ConvolutionSpec& s) {
-  const auto floats = [](const Dims& dims) {
-    std::int64_t n = 16;
-    for (std::int64_t d : dims) n = n == 16 ? 16 + d : 16 + (n - 16) * d;
-    return static_cast<std::size_t>(n);
-  };
-  const std::size_t source = floats(with_batch(s.n, s.ic, s.in)),
-                    destination = floats(with_batch(s.n, s.oc, s.out));
-  const std::size_t weights = floats(weights_dims(s));
-  MILLRACE_TRY_STATUS(check_memory_left("the trial of a convolution",
-                                        (source + destination + weights) * sizeof(float)));
-  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f);
-  MILLRACE_TRY(const SystemMemory scratch,
-               allocate_memory(c.scratch_bytes() + 64, "the trial of a convolution"));
-  float* const data[] = {a.data(), w.data(), b.data()};  // by Role
-  const Roles& roles = roles_of(s);
-  const void* const inputs[] = {data[roles.first], data[roles.second]};
-  void* const output = data[roles.out];
-  MILLRACE_TRY(const auto state, c.make_state());
-  const auto serial = make_serial_parallel();
-  double best = 1e30;
-  for (int i = 0; i < 4; ++i) {
-    const auto begin = steady_clock().now();
-    c.run(*state, inputs, output, scratch.get(), *serial);
-    const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
-    if (i > 0 || took.count() > 50) best = std::min(best, took.count());
-    if (took.count() > 50) break;
-  }
-  return best;
-}
-
 // Weights free, all as the program has them, everything free.
 constexpr Freedom kWays[] = {{false, true, false}, {}, {true, true, true}};
 
 Result<std::unique_ptr<Convolution>> make_way(const ConvolutionSpec& spec, int way) {
   return guard_onednn("convolution of this shape",
                       [&] { return std::make_unique<Convolution>(spec, kWays[way]); });
+}
+
+// Milliseconds of one run of `whole` on this thread, best of a few, on operands of ones. One part
+// of it runs, since the others take as long, where it lies in the whole.
+Result<double> trial(const ConvolutionSpec& whole, std::int64_t parts, int way) {
+  ConvolutionSpec s = whole;
+  s.n /= parts;
+  MILLRACE_TRY(const auto part, make_way(s, way));
+  const auto floats = [](const Dims& dims) {
+    std::int64_t n = 16;
+    for (std::int64_t d : dims) n = n == 16 ? 16 + d : 16 + (n - 16) * d;
+    return static_cast<std::size_t>(n);
+  };
+  const std::size_t source = floats(with_batch(whole.n, s.ic, s.in)),
+                    destination = floats(with_batch(whole.n, s.oc, s.out));
+  const std::size_t weights = floats(weights_dims(s));
+  MILLRACE_TRY_STATUS(check_memory_left("the trial of a convolution",
+                                        (source + destination + weights) * sizeof(float)));
+  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f);
+  MILLRACE_TRY(const SystemMemory scratch,
+               allocate_memory(part->scratch_bytes() + 64, "the trial of a convolution"));
+  float* const data[] = {a.data(), w.data(), b.data()};  // by Role
+  const Roles& roles = roles_of(s);
+  const void* const inputs[] = {data[roles.first], data[roles.second]};
+  void* const output = data[roles.out];
+  MILLRACE_TRY(const auto state, part->make_state());
+  const auto serial = make_serial_parallel();
+  double best = 1e30;
+  for (int i = 0; i < 4; ++i) {
+    const auto begin = steady_clock().now();
+    part->run(*state, inputs, output, scratch.get(), *serial);
+    const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
+    if (i > 0 || took.count() > 50) best = std::min(best, took.count());
+    if (took.count() > 50) break;
+  }
+  return best * static_cast<double>(parts);
 }
 
 }  // namespace
@@ -361,7 +365,7 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
     if (!tries && best != nullptr && !replace_reference) break;
     double time = 0;
     if (tries && !(*made)->reference()) {
-      MILLRACE_TRY(time, trial(**made, spec));
+      MILLRACE_TRY(time, trial(spec, (*made)->parts(), way));
     }
     if (best == nullptr || replace_reference || time < best_time) {
       best = std::move(*made);
