@@ -77,13 +77,15 @@ class Exchange final : public RefCounted, public Pooled {
   static Future<PooledVector<Buffers>> run(const Ref<Exchange>& self) {
     self->start_reading();
     Executor& compute = *self->environment_.compute;
+    // Between processes what is brief runs where it may: there, or on the mesh's thread.
+    Executor& next = self->far_.wire && self->is_brief() ? inline_executor() : compute;
     Future<void> read = when_all(self->reading_);
     if (self->far_.wire) {
-      Executor& here = self->is_brief() && read.ready() ? inline_executor() : compute;
+      Executor& here = read.ready() ? next : compute;
       read = read.then(here, [self](const Status& status) { return self->meet_far(status); });
     }
-    return read.then(compute, [self](const Status& status) { return self->distribute(status); })
-        .then(compute, [self](const Status& status) { return self->collect(status); });
+    return read.then(next, [self](const Status& status) { return self->distribute(status); })
+        .then(next, [self](const Status& status) { return self->collect(status); });
   }
 
  private:
@@ -92,7 +94,7 @@ class Exchange final : public RefCounted, public Pooled {
   std::size_t place(Rank rank) const { return static_cast<std::size_t>(index(rank) - first_); }
   Rank rank_at(std::size_t place) const { return Rank{first_ + static_cast<int>(place)}; }
 
-  // What it takes to begin is less than a wake-up.
+  // What it takes to begin, and to end, is less than a wake-up.
   bool is_brief() const {
     std::size_t bytes = 0;
     for (const Shape& shape : call_.shapes) bytes += shape.size_bytes();

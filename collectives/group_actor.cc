@@ -10,6 +10,22 @@ namespace millrace::collectives {
 using devices::Buffer;
 using devices::Buffers;
 
+namespace {
+
+// On the mesh's thread, which others wait for, an answer wakes who blocks for it; all else that
+// waits for it runs elsewhere.
+class AnswerScope {
+ public:
+  explicit AnswerScope(Executor& elsewhere) {
+    if (running_loop() != nullptr) scope_.emplace(elsewhere);
+  }
+
+ private:
+  std::optional<ForeignThreadScope> scope_;
+};
+
+}  // namespace
+
 GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace,
                        std::shared_ptr<const void> kept, Ref<GroupWire> wire)
     : kept_(std::move(kept)),
@@ -28,6 +44,7 @@ std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& c
 }
 
 void GroupActor::answer(Part& part, const Error& error) {
+  const AnswerScope scope(*context().environment().compute);
   part.reply.set(std::unexpected(error));
   part.numbers_reply.set(std::unexpected(error));
 }
@@ -191,11 +208,7 @@ void GroupActor::run_numbers(Operations::iterator operation) {
     const auto set = [&](Part& part, std::size_t /*r*/) { part.numbers_reply.set(*numbers); };
     end_operation(sequence, numbers ? Status() : std::unexpected(numbers.error()), set);
   };
-  // Where it comes from the mesh's thread, what waits for it must not run there.
-  run_exchange(op.call, inputs, {wire_, sequence})
-      .then(*context().environment().compute, [](Result<Numbers> numbers) { return numbers; })
-      .then(cell(), std::move(answer))
-      .ignore();
+  run_exchange(op.call, inputs, {wire_, sequence}).then(cell(), std::move(answer)).ignore();
 }
 
 void GroupActor::end_operation(std::uint64_t sequence, const Status& status,
@@ -212,6 +225,7 @@ void GroupActor::end_operation(std::uint64_t sequence, const Status& status,
   operations_.erase(done);
   cancel_timers(finished);
   trace(finished);
+  const AnswerScope scope(*context().environment().compute);
   for (std::size_t r = 0; r < finished.parts.size(); ++r) set(finished.parts[r], r);
 }
 

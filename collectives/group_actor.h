@@ -105,7 +105,7 @@ class GroupActor final : public actors::Actor {
   Rank rank_at(std::size_t place) const { return Rank{first_ + static_cast<int>(place)}; }
   // Takes a part into its operation, and starts it when it was the last; or answers it.
   void take(RankCall&& call, Part&& part);
-  static void answer(Part& part, const Error& error);
+  void answer(Part& part, const Error& error);
   GroupPlace held_up(const Operation& operation) const;
   void run_numbers(Operations::iterator operation);
   // set: answers a part of an operation that has gone well.

@@ -358,7 +358,7 @@ Future<Buffers> ProcessGroup::scatter(const ListOf<Shape>& shapes, Rank root,
 
 Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
   return call({Kind::kBarrier, ReduceOp::kSum, Rank{0}, {}}, {}, options)
-      .then(inline_executor(), [](const Result<Buffers>& done) -> Status {
+      .then(brief_executor(), [](const Result<Buffers>& done) -> Status {
         if (!done) return std::unexpected(done.error());
         return {};
       });
@@ -369,7 +369,7 @@ Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
   const Status in_time = core().in_time_for(options);
   const Future<std::int64_t> agreed =
       call(agree_call(op), {value}, options, in_time)
-          .then(inline_executor(), [](const Result<Numbers>& numbers) -> Result<std::int64_t> {
+          .then(brief_executor(), [](const Result<Numbers>& numbers) -> Result<std::int64_t> {
             if (!numbers) return std::unexpected(numbers.error());
             return (**numbers)[0];
           });

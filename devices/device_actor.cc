@@ -160,7 +160,8 @@ void DeviceActor::hand_out(Seat& seat) {
 
 // DA-1.
 bool DeviceActor::may_call_here(const Seat& seat) const {
-  if (ForeignThreadScope::here() || is_loop_or_inside_call()) return false;
+  if (ForeignThreadScope::here() || is_bridged_or_inside_call()) return false;
+  if (running_loop() != nullptr && (calls_may_block_ || !seat.operation->is_short())) return false;
   const bool submitted_here = seat.operation->entering_here();
   if (submitted_here) calls_in_a_row = 0;
   const PoolExecutor* const pool = current_pool();

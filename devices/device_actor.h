@@ -6,13 +6,13 @@
 //
 //  - DA-1 no turn makes a call of the client that may block, but restart. The operation that has
 //    the seat makes it after the turn, inside a DeviceScope: on this thread where that is harmless,
-//    else on the device's driver. It is harmful on the thread of a loop or a plugin, inside another
-//    call, and on a pool that serves other work. Where calls may block, a thread other than the
-//    driver calls only for the operation that it submits, if that has neither deadline nor stop;
-//    the client's pending frees come with that call. Such callers enter one after the other
-//    (device_pass.h). Exempt: restart, in a turn and a DeviceScope, because the device has failed
-//    and nothing of it is in flight; busy_time, failed, kill and put_memory, on any thread, because
-//    they never wait for the device.
+//    else on the device's driver. It is harmful on the thread of a user's loop or a plugin, inside
+//    another call, on a pool that serves other work, and on the thread of a loop of ours unless it
+//    is a short put. Where calls may block, a thread other than the driver calls only for the
+//    operation that it submits, if that has neither deadline nor stop; the client's pending frees
+//    come with that call. Such callers enter one after the other (device_pass.h). Exempt: restart,
+//    in a turn and a DeviceScope, because the device has failed and nothing of it is in flight;
+//    busy_time, failed, kill and put_memory, on any thread, because they never wait for the device.
 //  - DA-2 a call that does not return keeps the seat and its credits. All other work ends by turns:
 //    it fails, is closed or given up.
 // A runtime, or a test, begins with make_devices(). Read next: device_schedule.h, then

@@ -19,7 +19,7 @@ bool PassGate::wait() {
     --left_out;
     return false;
   }
-  if (is_loop_or_inside_call() || current_pool() != nullptr ||
+  if (is_bridged_or_inside_call() || running_loop() != nullptr || current_pool() != nullptr ||
       actors::current_actor().cell != nullptr)
     return false;
   // A thread that calls again and again has the device's state in its core's cache. Another core

@@ -16,9 +16,9 @@
 
 namespace millrace::devices {
 
-// Work of a device on this thread would hold up a loop, or another call.
-inline bool is_loop_or_inside_call() {
-  return on_bridged_thread() || running_loop() != nullptr || DeviceScope::current() != nullptr;
+// Work of a device on this thread would hold up a user's loop, or another call.
+inline bool is_bridged_or_inside_call() {
+  return on_bridged_thread() || DeviceScope::current() != nullptr;
 }
 
 // A device has one. Thread-safety: thread-safe, but set_busy and call_returned are the actor's.

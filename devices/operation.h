@@ -92,6 +92,7 @@ class Seat final : public DevicePlace, public Work, public Waiter {
 class Operation : public Pooled {
  public:
   using Kind = DevicePlace::Kind;
+  static constexpr std::size_t kShortBytes = std::size_t{64} << 10;
 
   void add_ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // the caller holds one
   void release() {
@@ -105,6 +106,8 @@ class Operation : public Pooled {
   bool decided() const { return decision_.load() != Decision::kWaiting; }
   // With a stop or a deadline.
   bool limited() const { return timers_ != nullptr || stop_.has_value(); }
+  // Its call is shorter than a wake-up, where calls do not block.
+  bool is_short() const { return kind() == Kind::kPut && bytes() <= kShortBytes; }
   // This thread is in enter().
   bool entering_here() const { return entering_ == this; }
   // Actors of the seats. vote: the seat's device agrees; the last one wakes the others, and true.

@@ -17,9 +17,11 @@ namespace millrace {
 class ShortWait {
  public:
   static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
-  // The time that waking a thread on another core and a short piece of work there take. A wake-up
-  // costs as much again.
-  static constexpr std::chrono::microseconds kPatience{50};
+  // The time in which two threads that sleep are woken, one by the other, and answer. A shorter one
+  // never ends well again once both sides of a conversation have begun to sleep.
+  static constexpr std::chrono::microseconds kPatience{100};
+  // A look that takes longer: another thread had its turn on this core.
+  static constexpr std::chrono::microseconds kTurn{500};
 
   // True: done() is so. False: the thread had better sleep.
   template <class Done>
@@ -30,7 +32,7 @@ class ShortWait {
       std::this_thread::yield();
       const bool is_done = done();
       const TimePoint now = steady_clock().now();
-      if (now - before > kPatience) {
+      if (now - before > kTurn) {
         others_ran();
       } else if (is_done) {
         succeeded();

@@ -15,6 +15,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/completion_fd.h"
+#include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/device_actor.h"
 #include "tests/support/cpu_programs.h"
@@ -134,6 +135,33 @@ TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) 
   EXPECT_EQ(ran_here, 0);
   EXPECT_EQ(copied_here, 0);
   EXPECT_EQ(copied_from_here, 0);
+}
+
+// DA-1
+TEST_F(BridgedThreadTest, ALoopsThreadPutsWhatIsShortAndNothingElse) {
+  EventLoopThread loop(create_uv_event_loop().value(), "loop");
+  const auto put_on_loop = [&](std::vector<float>& values) {
+    Promise<bool> copied;
+    const Future<bool> on_loop = copied.future();
+    post(loop.loop(), [&, copied = std::move(copied)]() mutable {
+      const auto told = std::make_shared<Promise<bool>>(std::move(copied));
+      device
+          .put_borrowed({.data = values.data(),
+                         .shape = Shape(DType::kF32, {static_cast<std::int64_t>(values.size())}),
+                         .byte_strides = {},
+                         .owner = Owner(values.data(),
+                                        [&loop, told](const void*) {
+                                          told->set(running_loop() == &loop.loop());
+                                        })},
+                        HostBufferSemantics::kImmutableOnlyDuringCall)
+          .ignore();
+    });
+    return wait_blocking(on_loop).value();
+  };
+  std::vector<float> few(4, 1), many(kElements, 1);
+  EXPECT_TRUE(put_on_loop(few));
+  EXPECT_FALSE(put_on_loop(many));
+  EXPECT_TRUE(wait_blocking(loop.close()));
 }
 
 // DA-1: the end of a program, told by the device's own thread, lets a put go on, whose copy would
