@@ -4,10 +4,9 @@
 usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   BUILD_FOLDER       has compile_commands.json (default: build)
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
-Up to eight sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
-Where they do not compile together, as with names of their own that are the same, each is read alone; groups are made such that
-few do not. A group that
-passed is not checked again until a source of it, something of ours that it includes, a .clang-tidy or its
+Up to twenty sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
+Where they do not compile together, as with names of their own that are the same, each half is read as one, down to one source;
+groups are made such that few do not. A group that passed is not checked again until a source of it, something of ours that it includes, a .clang-tidy or its
 compile command changes; headers are checked with it. The largest groups come first. FILEs are read alone. Where MILLRACE_LONG is
 set, as tools/check --long does, tests and bench are checked too, and the analyzer and the checks of
 performance run.
@@ -35,7 +34,7 @@ LONG = bool(os.environ.get('MILLRACE_LONG'))
 # What the analyzer finds in the functions that a run reaches, the sanitizers find as well. The checks of performance take a
 # third of the time and find what is slow, not what is wrong.
 CHECKS = [] if LONG else ['--checks=-clang-analyzer-*,-performance-*']
-GROUP = 8
+GROUP = 20
 # Where the analyzer takes what a source includes for a part of it: clang looks for this word in its path.
 UNIFIED = 'UnifiedSource'
 PLACE = re.compile(r'\S+:\d+:\d+: (warning|error)')
@@ -61,23 +60,32 @@ def commands(build):
     return {f: sorted(pairs) for f, pairs in known.items()}
 
 
+def unified(folder, source):
+    return os.path.join(folder, UNIFIED, source)
+
+
+def unify(folder, group):
+    """Writes a source that is all of the group, at the place of its first one, and gives its path."""
+    path = unified(folder, group[0])
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w', encoding='utf-8') as f:
+        f.writelines(f'#include "{os.path.join(tree.ROOT, source)}"  // NOLINT(bugprone-suspicious-include)\n'
+                     for source in group)
+    return path
+
+
 def write_input(folder, groups, known):
-    """Fills the folder with a source for each group, at the place of its first one, below copies of the .clang-tidy of that place,
-    and with the commands of these and of the sources themselves."""
+    """Fills the folder with copies of the .clang-tidy of each place, and with the commands of the sources and of what unify()
+    writes."""
     shutil.rmtree(folder, ignore_errors=True)
-    entries = []
     for rules in tree.files('.clang-tidy'):
-        copy = os.path.join(folder, UNIFIED, rules)
+        copy = unified(folder, rules)
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copy(os.path.join(tree.ROOT, rules), copy)
-    for group in groups:
-        whole, sources = os.path.join(folder, UNIFIED, group[0]), [os.path.join(tree.ROOT, f) for f in group]
-        os.makedirs(os.path.dirname(whole), exist_ok=True)
-        with open(whole, 'w', encoding='utf-8') as f:
-            f.writelines(f'#include "{s}"  // NOLINT(bugprone-suspicious-include)\n' for s in sources)
-        for path in [whole, *sources]:
-            entries += [{'directory': d, 'command': f'{command} -c {shlex.quote(path)}', 'file': path}
-                        for d, command in known[group[0]]]
+    entries = [{'directory': d, 'command': f'{command} -c {shlex.quote(path)}', 'file': path}
+               for group in groups for source in group
+               for path in (unified(folder, source), os.path.join(tree.ROOT, source))
+               for d, command in known[source]]
     with open(os.path.join(folder, 'compile_commands.json'), 'w', encoding='utf-8') as f:
         json.dump(entries, f)
 
@@ -99,19 +107,23 @@ def run_tidy(path, folder, *options):
     return done.returncode == 0, words
 
 
+def read_group(group, folder, headers):
+    """(was it good, clang-tidy's words, how often a part of it was read by halves)"""
+    if len(group) == 1:
+        return *run_tidy(os.path.join(tree.ROOT, group[0]), folder), 0
+    sources = '|'.join(re.escape(f) for f in group)
+    good, words = run_tidy(unify(folder, group), folder, f'--header-filter={headers}|/({sources})$')
+    # What the compiler says may come of the names of another source of the group; a crash names no place.
+    if good or (any(map(PLACE.match, words)) and not any('[clang-diagnostic-' in l for l in words)):
+        return good, words, 0
+    halves = [read_group(half, folder, headers) for half in (group[:len(group) // 2], group[len(group) // 2:])]
+    return all(h[0] for h in halves), halves[0][1] + halves[1][1], 1 + halves[0][2] + halves[1][2]
+
+
 def check_group(group, folder, headers):
-    """(was it good, clang-tidy's words, was each source read alone, seconds)"""
+    """What read_group() gives, and the seconds."""
     started = time.monotonic()
-    apart = len(group) == 1
-    if not apart:
-        sources = '|'.join(re.escape(f) for f in group)
-        good, words = run_tidy(os.path.join(folder, UNIFIED, group[0]), folder, f'--header-filter={headers}|/({sources})$')
-        # What the compiler says may come of the names of another source of the group; a crash names no place.
-        apart = not good and (not any(map(PLACE.match, words)) or any('[clang-diagnostic-' in l for l in words))
-    if apart:
-        outcomes = [run_tidy(os.path.join(tree.ROOT, f), folder) for f in group]
-        good, words = all(g for g, _ in outcomes), [l for _, w in outcomes for l in w]
-    return good, words, apart, time.monotonic() - started
+    return *read_group(group, folder, headers), time.monotonic() - started
 
 
 def diagnostics(words):
@@ -161,9 +173,9 @@ def main():
     seen, times, split, failures = set(), [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(lambda item: check_group(item[0], folder, headers), new)
-        for (group, passed), (good, words, apart, seconds) in zip(new, outcomes):
-            times.append((seconds, ' '.join(group) + (' (apart)' if apart and len(group) > 1 else '')))
-            split += apart and len(group) > 1
+        for (group, passed), (good, words, halved, seconds) in zip(new, outcomes):
+            times.append((seconds, ' '.join(group) + f' (by halves: {halved})' * (halved > 0)))
+            split += halved > 0
             if good:
                 cache.add(passed)
                 continue
@@ -176,7 +188,7 @@ def main():
     if args.slow:
         print('\n'.join(f'{seconds:6.1f} s {f}' for seconds, f in sorted(times, reverse=True)[:10]))
     print(f'{sum(len(g) for g in groups)} sources in {len(groups)} groups: {failures} with findings, {len(new)} checked now, '
-          f'{split} of them source by source, {len(work) - len(new)} unchanged')
+          f'{split} of them by halves, {len(work) - len(new)} unchanged')
     return 1 if failures else 0
 
 

@@ -68,7 +68,7 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.check(), (0, [], [SOURCES]))
         self.assertEqual(self.check(), (0, [], []))
 
-    def test_group_that_does_not_compile_together_is_read_source_by_source(self):
+    def test_group_in_which_no_two_compile_together_is_read_source_by_source(self):
         self.assertEqual(self.check(clash=True, bad=['core/y.cc']), (1, SOURCES, [SOURCES]))
         self.assertIn('core/y.cc:1:1: warning: bad', self.said)
         self.assertNotIn('redefinition', self.said)
@@ -78,7 +78,7 @@ class TidyTest(unittest.TestCase):
     def test_group_in_which_clang_tidy_crashes_is_read_source_by_source(self):
         crashed = unittest.mock.Mock(side_effect=[(False, ['Stack dump:']), (True, []), (True, [])])
         with unittest.mock.patch.object(check_tidy, 'run_tidy', crashed):
-            self.assertEqual(check_tidy.check_group(SOURCES, self.build, 'x')[:3], (True, [], True))
+            self.assertEqual(check_tidy.check_group(SOURCES, self.build, 'x')[:3], (True, [], 1))
 
     def test_sources_that_cmake_compiles_as_one_are_known_by_their_own_names(self):
         whole = os.path.join(self.build, 'Unity', 'unity_1_cxx.cxx')
@@ -108,7 +108,7 @@ class TidyTest(unittest.TestCase):
 
 class RealTidyTest(unittest.TestCase):
     def found(self, *texts):
-        """What clang-tidy says of sources of these texts, and whether it read each alone."""
+        """What clang-tidy says of sources of these texts, and how often a part of them was read by halves."""
         with tempfile.TemporaryDirectory() as root, unittest.mock.patch.object(check_tidy.tree, 'ROOT', root):
             rules = "Checks: '-*,bugprone-integer-division,bugprone-suspicious-include,clang-analyzer-core.*'\n" \
                 "HeaderFilterRegex: '/core/[^:]*\\.h$'\n"
@@ -120,24 +120,25 @@ class RealTidyTest(unittest.TestCase):
             folder = os.path.join(root, 'build')
             with unittest.mock.patch.object(check_tidy.tree, 'files', lambda *_: ['.clang-tidy']):
                 check_tidy.write_input(folder, [group], {f: [(root, 'c++ -std=c++23')] for f in group})
-            good, words, apart, _ = check_tidy.check_group(group, folder, "/core/[^:]*\\.h$")
+            good, words, halved, _ = check_tidy.check_group(group, folder, "/core/[^:]*\\.h$")
             places = [w.split(':')[0].removeprefix(root + '/') for w in words if check_tidy.PLACE.match(w)]
             self.assertEqual(good, not places)
-            return places, apart
+            return places, halved
 
     def test_finding_in_any_source_or_header_of_a_group_is_found(self):
-        self.assertEqual(self.found(GOOD.format(1), GOOD.format(2)), ([], False))
-        self.assertEqual(self.found(BAD.format(1), GOOD.format(2)), (['core/0.cc'], False))
-        self.assertEqual(self.found(GOOD.format(1), BAD.format(2)), (['core/1.cc'], False))
-        self.assertEqual(self.found(GOOD.format(1), '#include "x.h"\n'), (['core/x.h'], False))
-        self.assertEqual(self.found('#include "1.cc"\n', '#pragma once\n'), (['core/0.cc'], False))
+        self.assertEqual(self.found(GOOD.format(1), GOOD.format(2)), ([], 0))
+        self.assertEqual(self.found(BAD.format(1), GOOD.format(2)), (['core/0.cc'], 0))
+        self.assertEqual(self.found(GOOD.format(1), BAD.format(2)), (['core/1.cc'], 0))
+        self.assertEqual(self.found(GOOD.format(1), '#include "x.h"\n'), (['core/x.h'], 0))
+        self.assertEqual(self.found('#include "1.cc"\n', '#pragma once\n'), (['core/0.cc'], 0))
 
     def test_analyzer_reads_every_source_of_a_group(self):
         with unittest.mock.patch.object(check_tidy, 'CHECKS', []):
-            self.assertEqual(self.found(GOOD.format(1), NULL), (['core/1.cc'], False))
+            self.assertEqual(self.found(GOOD.format(1), NULL), (['core/1.cc'], 0))
 
-    def test_sources_with_one_name_of_their_own_are_read_alone(self):
-        self.assertEqual(self.found(GOOD.format(1), GOOD.format(1)), ([], True))
+    def test_sources_with_one_name_of_their_own_are_not_read_together(self):
+        self.assertEqual(self.found(GOOD.format(1), GOOD.format(1)), ([], 1))
+        self.assertEqual(self.found(GOOD.format(1), GOOD.format(2), GOOD.format(1), BAD.format(3)), (['core/3.cc'], 1))
         self.assertEqual(self.found(GOOD.format(1), BAD.format(1)), (['core/1.cc'], True))
 
 

@@ -10,11 +10,9 @@
 namespace millrace::load {
 namespace {
 
-// That of the sorted values, exactly.
-Duration exact_quantile(std::vector<Duration> values, double q) {
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(values.size())));
-  return values[std::clamp<std::size_t>(rank, 1, values.size()) - 1];
+Duration exact_quantile(const std::vector<Duration>& sorted, double q) {
+  const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(sorted.size())));
+  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
 }
 
 TEST(LatencyHistogramTest, QuantilesAreThoseOfSortingToAThousandth) {
@@ -29,12 +27,13 @@ TEST(LatencyHistogramTest, QuantilesAreThoseOfSortingToAThousandth) {
       values.emplace_back(static_cast<Duration::rep>(std::min(draw(random), 3.6e12)));
       histogram.record(values.back());
     }
+    std::ranges::sort(values);
     for (const double q : {0.0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 1.0}) {
       const Duration exact = exact_quantile(values, q);
       EXPECT_GE(histogram.quantile(q), exact) << q;
       EXPECT_LE(histogram.quantile(q), exact + exact / 1000) << q;
     }
-    EXPECT_EQ(histogram.max(), *std::ranges::max_element(values));
+    EXPECT_EQ(histogram.max(), values.back());
     EXPECT_EQ(histogram.count(), values.size());
   }
 }
