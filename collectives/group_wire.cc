@@ -243,7 +243,10 @@ void GroupWire::finish(std::uint64_t sequence, const Status& status) {
   }
   if (auto expiry = expiries_.extract(sequence); !expiry.empty() && expiry.mapped().timer)
     mesh_->timers().cancel(*expiry.mapped().timer);
-  if (!node.empty()) node.mapped().done.set(status);
+  if (node.empty()) return;
+  // Behind what this process has sent for the call: others wait for it, and who hears of the end
+  // may end the process.
+  post(home(), [done = std::move(node.mapped().done), status]() mutable { done.set(status); });
 }
 
 void GroupWire::remember(Past past) {

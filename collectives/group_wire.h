@@ -3,7 +3,8 @@
 // of the group: ends of calls, differences, who is how far, failures, messages of rendezvous. Read
 // next: group_frames.h, what goes over the mesh; schedule_run.h; group_actor.h, which uses it.
 //
-//  - GW-1 run() completes once: when its schedules have run, or with the one error of its number.
+//  - GW-1 run() completes once: when its schedules have run, and what they sent has gone as far as
+//    the links take it; or with the one error of its number.
 //  - GW-2 what ends a call in one process ends it in all that have not finished it. (A process that
 //    has its results by then keeps them.) Nothing of a call is read into one of another
 //    fingerprint.

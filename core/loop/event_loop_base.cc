@@ -152,17 +152,17 @@ void LoopBase::run_timers() {
   deadline_->arm(timers_.next_deadline(), clock_);
 }
 
-// True: something has happened.
+// True: something has happened. What is posted meanwhile, by this thread too, needs no wake-up.
 bool LoopBase::look() {
   Awake asleep = Awake::kNo;
   if (!awake_.compare_exchange_strong(asleep, Awake::kLooking)) return false;  // it is woken
   const bool found =
       short_wait_.wait_for([this] { return awake_.load() == Awake::kYes || memory_ready(); });
-  Awake looking = Awake::kLooking;
-  const bool posted = !awake_.compare_exchange_strong(looking, Awake::kNo);
-  if (posted) drain();
   act_on_memory();
-  return found || posted;
+  Awake looking = Awake::kLooking;
+  const bool woken = !awake_.compare_exchange_strong(looking, Awake::kNo);
+  if (woken) drain();
+  return found || woken;
 }
 
 bool LoopBase::memory_ready() const {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/group_wire.h"
+#include "millrace/collectives/parcels.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
@@ -130,6 +133,33 @@ TEST_F(GroupThreadsTest, NorWhatWaitsForOneThatFails) {
   EXPECT_FALSE(wait_blocking(member(1).all_reduce({theirs}, ReduceOp::kSum)));
   EXPECT_FALSE(wait_blocking(on_loop).value());
   EXPECT_FALSE(sum.result());
+}
+
+// GW-1: what hears that a call has ended may end the process.
+TEST_F(GroupThreadsTest, WhatACallHasToSendGoesBeforeItsEndIsHeard) {
+  std::vector<Ref<GroupWire>> wires;
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    wires.push_back(GroupWire::make(processes[p]->mesh, {"wire"}, {{.process = 0}, {.process = 1}},
+                                    static_cast<int>(p)));
+    wires[p]->start({});
+  }
+  const CollectiveCall barrier{CollectiveCall::Kind::kBarrier, ReduceOp::kSum, Rank{0}, {}};
+  const auto run = [&](std::size_t p, std::uint64_t sequence) {
+    auto parcels = make_parcels(barrier, wires[p]->spread(), static_cast<int>(p), {});
+    return wires[p]->run({sequence, barrier, std::move(parcels.value().runs)});
+  };
+  for (std::uint64_t round = 0; round < 50; ++round) {
+    const Future<void> first = run(0, round);
+    const Future<void> there[] = {member(0).barrier(), member(1).barrier()};  // behind its message
+    ASSERT_TRUE(wait_blocking(when_all(there)));
+    // On the thread of the second process's loop, which does nothing else meanwhile.
+    const Future<bool> both = run(1, round).then(inline_executor(), [first](const Status&) {
+      return wait_until(first, std::chrono::seconds(10));
+    });
+    ASSERT_TRUE(wait_blocking(both).value()) << round;
+  }
+  const Future<void> closed[] = {wires[0]->close(), wires[1]->close()};
+  EXPECT_TRUE(wait_blocking(when_all(closed)));
 }
 
 }  // namespace
