@@ -172,6 +172,34 @@ TEST_F(BufferTest, AViewReturnsItsMemoryOnceAtTheEndOfItsLastReader) {
   EXPECT_EQ(returned, 2);
 }
 
+// As DLPack brings a transposed array of NumPy or PyTorch.
+TEST_F(BufferTest, AViewInAnotherOrderOfDimensionsIsTheSameArray) {
+  alignas(64) static float values[6] = {1, 2, 3, 4, 5, 6};
+  dims_ = {2, 3};
+  const std::array<std::int64_t, 2> minor_to_major = {0, 1};
+  abi::MemoryLayout layout;
+  layout.type = abi::LayoutType::kTiled;
+  layout.tiled.minor_to_major = minor_to_major.data();
+  layout.tiled.minor_to_major_size = 2;
+  abi::ClientCreateViewOfDeviceBufferArgs args;
+  args.client = client_;
+  args.device_buffer_ptr = values;
+  args.dims = dims_.data();
+  args.num_dims = 2;
+  args.type = abi::BufferType::kF32;
+  args.layout = &layout;
+  args.device = device(client_);
+  must(args);
+  EXPECT_EQ(fetched(args.buffer), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  destroy(args.buffer);
+  const std::array<std::int64_t, 1> tile = {8};
+  const std::size_t tile_rank = 1;
+  layout.tiled.tile_dims = tile.data();
+  layout.tiled.tile_dim_sizes = &tile_rank;
+  layout.tiled.num_tiles = 1;
+  EXPECT_THAT(call(args).message, HasSubstr("with tiles"));
+}
+
 TEST_F(BufferTest, ACopyIsInTheMemoryThatIsNamed) {
   const std::vector<float> values = {1, 2, 3, 4};
   abi::Buffer* const x = put(values);

@@ -4,8 +4,10 @@
 // Read next: put_calls.cc, fetch_calls.cc, execute.cc.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/pool.h"
@@ -71,6 +73,9 @@ Result<devices::Shape> read_shape(abi::BufferType type, const std::int64_t* dims
                                   std::size_t num_dims);
 // kUnimplemented unless the layout, which may be null, is row-major without tiles.
 Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& shape);
+// In bytes, of an array in this layout, which may be null. kUnimplemented: it has tiles.
+Result<std::vector<std::int64_t>> strides_of(const abi::MemoryLayout* layout,
+                                             const devices::Shape& shape);
 // The memory that a call names, or the default one of the device that it names instead.
 // kInvalidArgument where it names none, or one of another client.
 Result<abi::Memory*> target_memory(const ClientBody& body, abi::Memory* memory,

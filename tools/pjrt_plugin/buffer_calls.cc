@@ -116,23 +116,47 @@ Result<devices::Shape> read_shape(abi::BufferType type, const std::int64_t* dims
   return devices::Shape(dtype, given);
 }
 
-Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& shape) {
-  if (layout == nullptr) return {};
-  const abi::TiledLayout& tiled = layout->tiled;
-  std::string wanted = "by strides";
-  if (layout->type == abi::LayoutType::kTiled) {
-    devices::DeviceLayout given;
-    if (tiled.minor_to_major != nullptr) {
-      given.minor_to_major.assign(tiled.minor_to_major,
-                                  tiled.minor_to_major + tiled.minor_to_major_size);
-    }
-    MILLRACE_TRY_STATUS(given.check(shape.rank()));
-    const bool is_row_major = given == devices::DeviceLayout::row_major(shape.rank());
-    if (is_row_major && tiled.num_tiles == 0) return {};
-    wanted = given.to_text() + (tiled.num_tiles == 0 ? "" : " with tiles");
-  }
+namespace {
+
+std::unexpected<Error> no_layout(const devices::Shape& shape, const std::string& wanted) {
   return fail(ErrorCode::kUnimplemented, shape.to_string() + " cannot be in the layout " + wanted +
                                              ": the backend 'cpu' keeps arrays row-major");
+}
+
+Result<devices::DeviceLayout> read_layout(const abi::MemoryLayout* layout,
+                                          const devices::Shape& shape) {
+  devices::DeviceLayout given = devices::DeviceLayout::row_major(shape.rank());
+  if (layout == nullptr) return given;
+  if (layout->type != abi::LayoutType::kTiled) return no_layout(shape, "by strides");
+  const abi::TiledLayout& tiled = layout->tiled;
+  given.minor_to_major.clear();
+  if (tiled.minor_to_major != nullptr) {
+    given.minor_to_major.assign(tiled.minor_to_major,
+                                tiled.minor_to_major + tiled.minor_to_major_size);
+  }
+  MILLRACE_TRY_STATUS(given.check(shape.rank()));
+  if (tiled.num_tiles != 0) return no_layout(shape, given.to_text() + " with tiles");
+  return given;
+}
+
+}  // namespace
+
+Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& shape) {
+  MILLRACE_TRY(const devices::DeviceLayout given, read_layout(layout, shape));
+  if (given == devices::DeviceLayout::row_major(shape.rank())) return {};
+  return no_layout(shape, given.to_text());
+}
+
+Result<std::vector<std::int64_t>> strides_of(const abi::MemoryLayout* layout,
+                                             const devices::Shape& shape) {
+  MILLRACE_TRY(const devices::DeviceLayout given, read_layout(layout, shape));
+  std::vector<std::int64_t> strides(given.minor_to_major.size());
+  auto stride = static_cast<std::int64_t>(devices::byte_width(shape.dtype()));
+  for (const std::int64_t d : given.minor_to_major) {
+    strides[static_cast<std::size_t>(d)] = stride;
+    stride *= shape.dim(static_cast<int>(d));
+  }
+  return strides;
 }
 
 Result<abi::Memory*> target_memory(const ClientBody& body, abi::Memory* memory,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/tools/pjrt_plugin/buffer.h"
@@ -87,15 +88,17 @@ struct ViewEnd {
 Status view(const ClientBody& body, abi::ClientCreateViewOfDeviceBufferArgs& a) {
   MILLRACE_TRY(const devices::Shape shape, read_shape(a.type, a.dims, a.num_dims));
   MILLRACE_TRY(abi::Memory* const memory, target_memory(body, a.memory, a.device));
-  MILLRACE_TRY_STATUS(check_row_major(a.layout, shape));
-  const devices::HostView bytes{.data = a.device_buffer_ptr, .shape = shape};
+  MILLRACE_TRY(const std::vector<std::int64_t> strides, strides_of(a.layout, shape));
+  const devices::HostView bytes{
+      .data = a.device_buffer_ptr, .shape = shape, .byte_strides = strides};
   MILLRACE_TRY_STATUS(devices::check(bytes));
   devices::HostView owned = bytes;
   // From here on the callback comes, whatever else fails.
   owned.owner =
       devices::Owner(a.device_buffer_ptr,
                      ViewEnd{a.on_delete_callback, a.device_buffer_ptr, a.on_delete_callback_arg});
-  // Bytes that lie badly are copied: at an error here JAX would try what its client cannot do.
+  // Bytes that lie badly, or in another order, are copied: at an error here JAX would try what its
+  // client cannot do.
   const devices::DeviceId id = memory->device->id();
   MILLRACE_TRY(devices::PutResult put,
                has_spare_bits(shape.dtype())
