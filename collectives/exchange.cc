@@ -77,7 +77,8 @@ class Exchange final : public RefCounted, public Pooled {
   static Future<PooledVector<Buffers>> run(const Ref<Exchange>& self) {
     self->start_reading();
     Executor& compute = *self->environment_.compute;
-    // Between processes what is brief runs where it may: there, or on the mesh's thread.
+    // Between processes the steps of a brief call run where the one before ends: on the caller's
+    // thread up to the wire, then on the mesh's.
     Executor& next = self->far_.wire && self->is_brief() ? inline_executor() : compute;
     Future<void> read = when_all(self->reading_);
     if (self->far_.wire) {

@@ -3,6 +3,8 @@
 #include "millrace/actors/system.h"
 #include "millrace/collectives/exchange.h"
 #include "millrace/collectives/parcels.h"
+#include "millrace/core/async/async_value.h"
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/combinators.h"
 
 namespace millrace::collectives {

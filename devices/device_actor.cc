@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/actors/system.h"
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/operation.h"

@@ -111,6 +111,20 @@ TEST_P(EventLoopTest, MemoryThatChangesBeforeTheSleepIsActedOnWithoutAWakeUp) {
   EXPECT_GE(memory.asked, 1);
 }
 
+TEST_P(EventLoopTest, WhatIsPostedWhereMemoryIsActedOnRunsBeforeTheSleep) {
+  TestMemory memory(*loop);
+  memory.changed = true;
+  int asked = -1;
+  memory.on_act = [&] {
+    post(*loop, [&] {
+      asked = memory.asked;
+      loop->stop();
+    });
+  };
+  loop->run();
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_P(EventLoopTest, MemoryIsAskedBeforeEachSleepAndActedOnAfterAWakeUp) {
   TestMemory memory(*loop);
   std::atomic<int> sleeps{0};

@@ -26,6 +26,17 @@ class BufferTest : public PluginTest {
     args.device = device(client_);
     return args;
   }
+  abi::ClientCreateViewOfDeviceBufferArgs view_of(float* data, std::vector<std::int64_t> dims) {
+    dims_ = std::move(dims);
+    abi::ClientCreateViewOfDeviceBufferArgs args;
+    args.client = client_;
+    args.device_buffer_ptr = data;
+    args.type = abi::BufferType::kF32;
+    args.dims = dims_.data();
+    args.num_dims = dims_.size();
+    args.device = device(client_);
+    return args;
+  }
   abi::Buffer* made(abi::ClientBufferFromHostBufferArgs& args) {
     must(args);
     EXPECT_TRUE(awaited(args.done_with_host_buffer).ok());
@@ -145,14 +156,7 @@ TEST_F(BufferTest, AViewReturnsItsMemoryOnceAtTheEndOfItsLastReader) {
   alignas(64) static float values[4] = {1, 2, 3, 4};
   static int returned = 0;
   returned = 0;
-  dims_ = {4};
-  abi::ClientCreateViewOfDeviceBufferArgs args;
-  args.client = client_;
-  args.device_buffer_ptr = values;
-  args.dims = dims_.data();
-  args.num_dims = 1;
-  args.type = abi::BufferType::kF32;
-  args.device = device(client_);
+  auto args = view_of(values, {4});
   args.on_delete_callback = [](void* pointer, void* /*user_arg*/) {
     EXPECT_EQ(pointer, values + returned);
     ++returned;
@@ -163,7 +167,7 @@ TEST_F(BufferTest, AViewReturnsItsMemoryOnceAtTheEndOfItsLastReader) {
   destroy(args.buffer);
   EXPECT_EQ(returned, 1);
   // Bytes that lie badly are copied, and returned at once.
-  dims_ = {3};
+  dims_[0] = 3;
   args.device_buffer_ptr = values + 1;
   must(args);
   EXPECT_EQ(returned, 2);
@@ -174,23 +178,21 @@ TEST_F(BufferTest, AViewReturnsItsMemoryOnceAtTheEndOfItsLastReader) {
 
 // As DLPack brings a transposed array of NumPy or PyTorch.
 TEST_F(BufferTest, AViewInAnotherOrderOfDimensionsIsTheSameArray) {
-  alignas(64) static float values[6] = {1, 2, 3, 4, 5, 6};
-  dims_ = {2, 3};
+  alignas(64) float values[6] = {1, 2, 3, 4, 5, 6};
   const std::array<std::int64_t, 2> minor_to_major = {0, 1};
   abi::MemoryLayout layout;
   layout.type = abi::LayoutType::kTiled;
   layout.tiled.minor_to_major = minor_to_major.data();
   layout.tiled.minor_to_major_size = 2;
-  abi::ClientCreateViewOfDeviceBufferArgs args;
-  args.client = client_;
-  args.device_buffer_ptr = values;
-  args.dims = dims_.data();
-  args.num_dims = 2;
-  args.type = abi::BufferType::kF32;
+  auto args = view_of(values, {2, 3});
   args.layout = &layout;
-  args.device = device(client_);
   must(args);
   EXPECT_EQ(fetched(args.buffer), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  destroy(args.buffer);
+  // An empty array has no strides that could be too large for a number.
+  dims_[0] = 1LL << 62;
+  dims_[1] = 0;
+  must(args);
   destroy(args.buffer);
   const std::array<std::int64_t, 1> tile = {8};
   const std::size_t tile_rank = 1;

@@ -6,10 +6,10 @@ usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
 Up to twenty sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
 Where they do not compile together, as with names of their own that are the same, each half is read as one, down to one source;
-groups are made such that few do not. A group that passed is not checked again until a source of it, something of ours that it includes, a .clang-tidy or its
-compile command changes; headers are checked with it. The largest groups come first. FILEs are read alone. Where MILLRACE_LONG is
-set, as tools/check --long does, tests and bench are checked too, and the analyzer and the checks of
-performance run.
+groups are made such that few do not. A group that passed is not checked again until a source of it, something of ours that it
+includes, a .clang-tidy or its compile command changes; headers are checked with it. The largest groups come first. FILEs are
+read alone. Where MILLRACE_LONG is set, as tools/check --long does, tests and bench are checked too, and the analyzer and the
+checks of performance run.
 This proves of the first source of a group alone that it includes all that it uses; of headers, check_headers.py does.
 """
 

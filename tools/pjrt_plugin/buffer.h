@@ -73,7 +73,8 @@ Result<devices::Shape> read_shape(abi::BufferType type, const std::int64_t* dims
                                   std::size_t num_dims);
 // kUnimplemented unless the layout, which may be null, is row-major without tiles.
 Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& shape);
-// In bytes, of an array in this layout, which may be null. kUnimplemented: it has tiles.
+// In bytes, of an array in this layout, which may be null; none: it is row-major, or empty.
+// kUnimplemented: it has tiles.
 Result<std::vector<std::int64_t>> strides_of(const abi::MemoryLayout* layout,
                                              const devices::Shape& shape);
 // The memory that a call names, or the default one of the device that it names instead.

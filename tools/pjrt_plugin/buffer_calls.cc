@@ -150,6 +150,8 @@ Status check_row_major(const abi::MemoryLayout* layout, const devices::Shape& sh
 Result<std::vector<std::int64_t>> strides_of(const abi::MemoryLayout* layout,
                                              const devices::Shape& shape) {
   MILLRACE_TRY(const devices::DeviceLayout given, read_layout(layout, shape));
+  if (given == devices::DeviceLayout::row_major(shape.rank()) || shape.elements() == 0)
+    return std::vector<std::int64_t>();
   std::vector<std::int64_t> strides(given.minor_to_major.size());
   auto stride = static_cast<std::int64_t>(devices::byte_width(shape.dtype()));
   for (const std::int64_t d : given.minor_to_major) {

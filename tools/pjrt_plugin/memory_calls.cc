@@ -25,7 +25,7 @@ Memory::Memory(Device* of, int device_number, int kind_number)
       device(of),
       id(device_number * static_cast<int>(std::size(pjrt_plugin::kMemoryKinds)) + kind_number),
       kind_id(kind_number),
-      debug_string("CPU_" + std::to_string(device_number) + " " +
+      debug_string("cpu:" + std::to_string(device_number) + " " +
                    std::string(pjrt_plugin::kMemoryKinds[kind_number])),
       text("CpuMemory(id=" + std::to_string(id) +
            ", kind=" + std::string(pjrt_plugin::kMemoryKinds[kind_number]) + ")") {}

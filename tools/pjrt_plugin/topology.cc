@@ -15,7 +15,7 @@ namespace millrace::devices::pjrt::abi {
 DeviceDescription::DeviceDescription(int number)
     : id(number),
       kind("cpu"),
-      debug_string("CPU_" + std::to_string(number)),
+      debug_string("cpu:" + std::to_string(number)),
       text("CpuDevice(id=" + std::to_string(number) + ")") {}
 
 TopologyDescription::TopologyDescription(std::string platform, int num_devices)

@@ -139,7 +139,7 @@ class RealTidyTest(unittest.TestCase):
     def test_sources_with_one_name_of_their_own_are_not_read_together(self):
         self.assertEqual(self.found(GOOD.format(1), GOOD.format(1)), ([], 1))
         self.assertEqual(self.found(GOOD.format(1), GOOD.format(2), GOOD.format(1), BAD.format(3)), (['core/3.cc'], 1))
-        self.assertEqual(self.found(GOOD.format(1), BAD.format(1)), (['core/1.cc'], True))
+        self.assertEqual(self.found(GOOD.format(1), BAD.format(1)), (['core/1.cc'], 1))
 
 
 GOOD = 'namespace {{ [[maybe_unused]] int f{}(int a) {{ return a / 2; }} }}\n'
