@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "millrace/core/base/printed.h"
 #include "millrace/tools/conform/rig.h"
@@ -211,8 +213,20 @@ Usage measure() {
   return usage;
 }
 
+// The threads, once they are no more than that, or after a while: the system lists a thread for a
+// moment after it was joined.
+std::int64_t threads_down_to(std::int64_t most) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  std::int64_t threads = count_entries("/proc/self/task");
+  while (threads > most && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+    threads = count_entries("/proc/self/task");
+  }
+  return threads;
+}
+
 Status compare_system(const Usage& before, const Usage& after, const std::string& what) {
-  const std::int64_t threads = after.threads - before.threads;
+  const std::int64_t threads = threads_down_to(before.threads) - before.threads;
   if (threads > 0) return broken(what, " leave ", threads, " threads behind");
   const std::int64_t descriptors = after.descriptors - before.descriptors;
   return expect(descriptors <= 0, what, " leave ", descriptors, " descriptors behind");
