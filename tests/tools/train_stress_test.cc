@@ -51,7 +51,7 @@ struct Shortened {
 TrainingOptions options_of(const Shortened& run) {
   const auto batch = static_cast<std::uint64_t>(kRows * run.devices);
   TrainingOptions options;
-  options.model = testing::source_folder() + "/tools/models/mnist";
+  options.model = millrace::testing::source_folder() + "/tools/models/mnist";
   options.batch_size = static_cast<std::int64_t>(batch);
   options.train_data = std::make_shared<transfer::FakeSource>(
       transfer::FakeSourceOptions{.items = run.several_epochs ? batch : 4 * batch});

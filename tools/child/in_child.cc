@@ -28,7 +28,7 @@
 namespace millrace {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWordsBytes = std::size_t{64} << 10;
 
@@ -74,10 +74,11 @@ struct Answer {
 
 // Until the worker has ended, which its end of the pipe shows: true; or the deadline has come, or
 // the caller is gone: false.
-bool wait_for_end(int pipe, pid_t worker, pid_t caller, Clock::time_point deadline) {
+bool wait_for_end(int pipe, pid_t worker, pid_t caller, SteadyClock::time_point deadline) {
   while (::getppid() == caller) {
     const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now())
+            .count();
     if (left <= 0) return false;
     pollfd polled{.fd = pipe, .events = POLLIN};
     // A process that the worker started may keep the pipe open: ask now and then.
@@ -118,8 +119,8 @@ bool has_children() {
 // Ends what the worker has left to its supervisor, and what that leaves behind. For a while: a
 // process in the kernel may not end.
 void end_children() {
-  const auto deadline = Clock::now() + std::chrono::seconds(2);
-  while (has_children() && Clock::now() < deadline) {
+  const auto deadline = SteadyClock::now() + std::chrono::seconds(2);
+  while (has_children() && SteadyClock::now() < deadline) {
     for (const pid_t child : children()) {
       ::kill(child, SIGKILL);
       ::waitpid(child, nullptr, WNOHANG);
@@ -137,7 +138,7 @@ void end_children() {
 // In the child; never returns. It inherits what the work leaves behind, and has no other children:
 // those of the caller, and what they leave behind, are no affair of its.
 [[noreturn]] void supervise(const std::function<std::string()>& work, pid_t caller,
-                            Clock::time_point deadline, Answer& answer, int words) noexcept {
+                            SteadyClock::time_point deadline, Answer& answer, int words) noexcept {
   ::setpgid(0, 0);  // a Ctrl-C is the caller's, whose end is seen
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   struct sigaction of_caller{}, ours{};
@@ -189,8 +190,8 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   if (answer.get() == nullptr) return {.answer = {}, .why_not = refusal("mmap"), .words = {}};
   const Descriptor words(::memfd_create("words", MFD_CLOEXEC));
   if (!words) return {.answer = {}, .why_not = refusal("memfd_create"), .words = {}};
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(limit_seconds));
+  const auto deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
+                                                 std::chrono::duration<double>(limit_seconds));
   const pid_t caller = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) supervise(work, caller, deadline, *answer.get(), words.get());

@@ -4,7 +4,7 @@
 usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   BUILD_FOLDER       has compile_commands.json (default: build)
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
-Up to twenty sources of a folder that are compiled alike are read as one, since most of the time goes into what they include.
+Up to twenty sources of a room that are compiled alike are read as one, since most of the time goes into what they include.
 Where they do not compile together, as with names of their own that are the same, each half is read as one, down to one source;
 groups are made such that few do not. A group that passed is not checked again until a source of it, something of ours that it
 includes, a .clang-tidy or its compile command changes; headers are checked with it. The largest groups come first. FILEs are
@@ -46,6 +46,10 @@ def sources_of(path):
         return [path]
     with open(path, encoding='utf-8') as f:
         return re.findall(r'^#include "(.*)"$', f.read(), re.M)
+
+
+def room_of(source):
+    return source.split('/')[0]
 
 
 def commands(build):
@@ -153,7 +157,7 @@ def main():
         sources = [f for f in sources if f.split('/')[0] not in tree.OUTER]
     if args.files:
         sources = [f for f in sources if f in {os.path.relpath(x, tree.ROOT) for x in args.files}]
-    groups = [[f] for f in sources] if args.files else source_groups.grouped(sources, GROUP, known.get)
+    groups = [[f] for f in sources] if args.files else source_groups.grouped(sources, GROUP, known.get, room_of)
     if args.changed:
         changed = changed_since(args.changed)
         groups = [g for g in groups if any(closures.reach(f) & changed for f in g)]

@@ -21,6 +21,7 @@ _ALIAS = re.compile(r'^using (\w+) = (.*);', re.M)
 _USED = re.compile(r'^using ([\w:]*?::(\w+));', re.M)
 _ENUM = re.compile(r'^using (enum) (.*);', re.M)  # two would be two sets of names
 _MACRO = re.compile(r'^#define (\w+)', re.M)
+_WHOLE = re.compile(r'^using namespace ', re.M)  # any name of another folder's source may stand before one of it
 
 
 def own_names(text):
@@ -60,7 +61,8 @@ def grouped(sources, most, alike=lambda source: None, folder=os.path.dirname):
     for f in sources:
         text = tree.read(f)
         names, known = own_names(text), aliases(text)
-        candidates = open_groups[folder(f), str(alike(f))]
+        place = os.path.dirname(f) if _WHOLE.search(text) else folder(f)
+        candidates = open_groups[place, str(alike(f))]
         group = next((g for g in candidates if len(g.files) < most and g.fits(names, known)), None)
         if group is None:
             group = _Group()
