@@ -92,7 +92,8 @@ class Seat final : public DevicePlace, public Work, public Waiter {
 class Operation : public Pooled {
  public:
   using Kind = DevicePlace::Kind;
-  static constexpr std::size_t kShortBytes = std::size_t{64} << 10;
+  // Copied in less than a tenth of a millisecond, which is what two wake-ups take.
+  static constexpr std::size_t kShortBytes = std::size_t{1} << 20;
 
   void add_ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // the caller holds one
   void release() {
@@ -106,7 +107,7 @@ class Operation : public Pooled {
   bool decided() const { return decision_.load() != Decision::kWaiting; }
   // With a stop or a deadline.
   bool limited() const { return timers_ != nullptr || stop_.has_value(); }
-  // Its call is shorter than a wake-up, where calls do not block.
+  // Its call takes less than to hand it to another thread, where calls do not block.
   bool is_short() const { return kind() == Kind::kPut && bytes() <= kShortBytes; }
   // This thread is in enter().
   bool entering_here() const { return entering_ == this; }

@@ -18,6 +18,7 @@
 #include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/device_actor.h"
+#include "millrace/devices/operation.h"
 #include "tests/support/cpu_programs.h"
 #include "tests/support/stub_client.h"
 
@@ -158,7 +159,7 @@ TEST_F(BridgedThreadTest, ALoopsThreadPutsWhatIsShortAndNothingElse) {
     });
     return wait_blocking(on_loop).value();
   };
-  std::vector<float> few(4, 1), many(kElements, 1);
+  std::vector<float> few(4, 1), many(Operation::kShortBytes / sizeof(float) + 1, 1);
   EXPECT_TRUE(put_on_loop(few));
   EXPECT_FALSE(put_on_loop(many));
   EXPECT_TRUE(wait_blocking(loop.close()));
