@@ -6,6 +6,7 @@
 
 #include "millrace/collectives/parcels.h"
 #include "millrace/core/async/combinators.h"
+#include "millrace/devices/operation.h"
 
 namespace millrace::collectives {
 namespace {
@@ -16,10 +17,6 @@ using devices::Device;
 using devices::HostArray;
 using devices::Shape;
 using Kind = CollectiveCall::Kind;
-
-// 256 KiB over two processes take 94 us in place of 164, 1 MiB over four 2.4 ms in place of 3.2;
-// beyond that a wake-up is not seen (bench_processes, two cores).
-constexpr std::size_t kBriefBytes = std::size_t{1} << 20;
 
 // A written buffer as a host array: in place where the host can see it, else a copy. Where looking
 // may block, the device's own thread looks.
@@ -97,11 +94,11 @@ class Exchange final : public RefCounted, public Pooled {
   std::size_t place(Rank rank) const { return static_cast<std::size_t>(index(rank) - first_); }
   Rank rank_at(std::size_t place) const { return Rank{first_ + static_cast<int>(place)}; }
 
-  // What it takes to begin, and to end, is less than a wake-up.
+  // The mesh's thread may put its results, which takes less than to wake a thread of the pool.
   bool is_brief() const {
     std::size_t bytes = 0;
     for (const Shape& shape : call_.shapes) bytes += shape.size_bytes();
-    return bytes <= kBriefBytes;
+    return bytes <= devices::Operation::kShortBytes;
   }
   void start_reading() {
     reading_.reserve(arrays() * readers_.size());

@@ -92,7 +92,10 @@ class Seat final : public DevicePlace, public Work, public Waiter {
 class Operation : public Pooled {
  public:
   using Kind = DevicePlace::Kind;
-  // Copied in less than a tenth of a millisecond, which is what two wake-ups take.
+  // Most puts of a loop are in place. A copy of 1 MiB that no cache has takes 0.14 ms, two wake-ups
+  // of threads 0.07 to 0.11 ms (two cores). Collectives of 256 KiB over two processes take 94 us in
+  // place of 164, of 1 MiB over four 2.4 ms in place of 3.2, over two as long as with 64 KiB here
+  // (bench_processes --part rank, medians of five).
   static constexpr std::size_t kShortBytes = std::size_t{1} << 20;
 
   void add_ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // the caller holds one
@@ -107,7 +110,7 @@ class Operation : public Pooled {
   bool decided() const { return decision_.load() != Decision::kWaiting; }
   // With a stop or a deadline.
   bool limited() const { return timers_ != nullptr || stop_.has_value(); }
-  // Its call takes less than to hand it to another thread, where calls do not block.
+  // Its call takes no longer than to hand it to another thread does, where calls do not block.
   bool is_short() const { return kind() == Kind::kPut && bytes() <= kShortBytes; }
   // This thread is in enter().
   bool entering_here() const { return entering_ == this; }

@@ -2,7 +2,7 @@
 """Groups of sources that are read as one: most of the time of a compiler goes into what they include.
 
 usage: source_groups.py [--across] MOST FILE...   prints a group of MOST files at most per line, with ; between them
-  --across   of any folders, not of one
+  --across   of any folders, not of one; but a source that takes over a whole namespace is with others of its folder
 
 Two sources that define the same name for themselves are in different groups. What they define is a guess, from lines at the
 left margin: where it is wrong, the compiler names both places.
