@@ -11,6 +11,9 @@ using State = BatchPlace::State;
 
 // What a batch is charged before any of its size was measured.
 constexpr Duration kUnmeasured = std::chrono::milliseconds(1);
+// A batch is launched behind another one so long before the end of that, or half of its time: the
+// device does not wait for it, and requests that come until then may still go first.
+constexpr Duration kAhead = std::chrono::milliseconds(1);
 // A measured time moves by this part of the difference to a new one.
 constexpr int kSmoothing = 4;
 
@@ -131,13 +134,20 @@ bool BatchSchedule::is_due(const Queue& queue, const Bucket& bucket, TimePoint n
   return draining_ || bucket.rows >= queue.options.most_rows || bucket.due.begin()->first <= now;
 }
 
-std::optional<std::size_t> BatchSchedule::free_device() const {
+TimePoint BatchSchedule::takes_next(const Device& device) const {
+  if (!device.alive || device.batches >= options_.batches_per_device) return kNoDeadline;
+  if (device.batches == 0) return TimePoint();
+  const Duration one = device.outstanding / device.batches;
+  return device.busy_since + one - std::max(kAhead, one / 2);
+}
+
+std::optional<std::size_t> BatchSchedule::free_device(TimePoint now) const {
   std::optional<std::size_t> best;
   const auto load = [&](std::size_t d) {
     return std::pair(devices_[d].outstanding, devices_[d].batches);
   };
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    if (!devices_[d].alive || devices_[d].batches >= options_.batches_per_device) continue;
+    if (takes_next(devices_[d]) > now) continue;
     if (!best || load(d) < load(*best)) best = d;
   }
   return best;
@@ -178,6 +188,14 @@ Duration BatchSchedule::expected(const Bucket& bucket, std::int64_t size) const 
   return after == bucket.measured.begin() ? kUnmeasured : std::prev(after)->second;
 }
 
+// Whether rows take less time in a full batch of that size than in this one with its padding.
+bool BatchSchedule::is_cheaper(const Bucket& bucket, std::int64_t size, const Batch& padded) {
+  const auto full = bucket.measured.find(size), other = bucket.measured.find(padded.size);
+  const auto end = bucket.measured.end();
+  if (full == end || other == end) return padded.size > 2 * padded.rows;
+  return full->second * padded.rows < other->second * size;
+}
+
 std::optional<BatchSchedule::Batch> BatchSchedule::form(std::size_t q, std::size_t b, TimePoint now,
                                                         Places* late) {
   Queue& queue = queues_[q];
@@ -208,9 +226,9 @@ std::optional<BatchSchedule::Batch> BatchSchedule::form(std::size_t q, std::size
   }
   if (batch.places.empty()) return std::nullopt;
   batch.size = smallest_that_holds(sizes, batch.rows);
-  while (batch.size > 2 * batch.rows) {
+  while (batch.size > batch.rows) {
     const std::int64_t cut = largest_below(sizes, batch.rows);
-    if (cut < batch.places.front()->facts.rows) break;
+    if (cut < batch.places.front()->facts.rows || !is_cheaper(bucket, cut, batch)) break;
     take(cut);
     batch.size = smallest_that_holds(sizes, batch.rows);
   }
@@ -226,14 +244,14 @@ std::optional<BatchSchedule::Batch> BatchSchedule::form(std::size_t q, std::size
 }
 
 std::optional<BatchSchedule::Batch> BatchSchedule::next(TimePoint now, Places* late) {
-  const std::optional<std::size_t> device = free_device();
+  const std::optional<std::size_t> device = free_device(now);
   if (!device) return std::nullopt;
   while (const auto due = due_bucket(now)) {
     std::optional<Batch> batch = form(due->first, due->second, now, late);
     if (!batch) continue;  // all of them were late
     batch->device = *device;
     Device& there = devices_[*device];
-    ++there.batches;
+    if (there.batches++ == 0) there.busy_since = now;
     there.outstanding += batch->expected;
     return batch;
   }
@@ -251,8 +269,8 @@ BatchSchedule::Places BatchSchedule::finish(const Batch& batch, TimePoint now) {
   Device& device = devices_[batch.device];
   Queue& queue = queues_[batch.queue];
   // A batch that began behind another one has had the device since the end of that.
-  const Duration took = now - std::max(batch.begun, device.free_since);
-  device.free_since = now;
+  const Duration took = now - std::max(batch.begun, device.busy_since);
+  device.busy_since = now;
   const auto [found, first] = queue.buckets[batch.bucket].measured.try_emplace(batch.size, took);
   if (!first) found->second += (took - found->second) / kSmoothing;
   queue.served += nanoseconds(took - batch.expected) / queue.options.weight;
@@ -297,7 +315,9 @@ BatchSchedule::Places BatchSchedule::take_queued(std::optional<std::size_t> only
 }
 
 std::optional<TimePoint> BatchSchedule::next_time() const {
-  if (!free_device()) return std::nullopt;
+  TimePoint device = kNoDeadline;
+  for (const Device& one : devices_) device = std::min(device, takes_next(one));
+  if (device == kNoDeadline) return std::nullopt;
   std::optional<TimePoint> earliest;
   for (const Queue& queue : queues_) {
     for (const Bucket& bucket : queue.buckets) {
@@ -306,6 +326,7 @@ std::optional<TimePoint> BatchSchedule::next_time() const {
       if (!earliest || due < *earliest) earliest = due;
     }
   }
+  if (earliest) earliest = std::max(*earliest, device);
   return earliest;
 }
 

@@ -3,9 +3,11 @@
 //
 //  - BS-1 requests of one queue, bucket and priority are launched in the order of their arrival.
 //  - BS-2 a batch has at most most_rows rows, of requests of one queue and bucket, and takes the
-//    smallest exported size that holds them. It has more padding than rows only where no smaller
-//    size holds its first request.
-//  - BS-3 a device has at most batches_per_device batches; one that has failed gets none.
+//    smallest exported size that holds them. One with padding is cut to a smaller size, where that
+//    holds its first request, if rows take less time in it; until both were measured, if there is
+//    more padding than rows.
+//  - BS-3 a device has at most batches_per_device batches, and gets one behind another not before
+//    that is half over or ends within a millisecond; one that has failed gets none.
 //  - BS-4 a request that was withdrawn, or whose deadline has passed, is never launched.
 //  - BS-5 queues that always have requests share the time of the devices by their weights.
 //  - BS-6 a request waits for others at most most_delay, and not at all once most_rows wait.
@@ -144,7 +146,7 @@ class BatchSchedule {
     bool alive = true;
     int batches = 0;
     Duration outstanding{};
-    TimePoint free_since{};  // the end of its last batch
+    TimePoint busy_since{};  // the begin of the batch that runs, or the end of the last one
   };
 
   static bool may_move(BatchPlace::State from, BatchPlace::State to);
@@ -152,11 +154,14 @@ class BatchSchedule {
   void insert(const Place& place);
   void erase(const Place& place);
   bool is_due(const Queue& queue, const Bucket& bucket, TimePoint now) const;
-  std::optional<std::size_t> free_device() const;
+  // When the device may get one more batch; kNoDeadline: not before the end of another.
+  TimePoint takes_next(const Device& device) const;
+  std::optional<std::size_t> free_device(TimePoint now) const;
   // The due bucket of the queue that has been served least.
   std::optional<std::pair<std::size_t, std::size_t>> due_bucket(TimePoint now) const;
   std::optional<Batch> form(std::size_t queue, std::size_t bucket, TimePoint now, Places* late);
   Duration expected(const Bucket& bucket, std::int64_t size) const;
+  static bool is_cheaper(const Bucket& bucket, std::int64_t size, const Batch& padded);
   void release_device(const Batch& batch);
 
   const Options options_;

@@ -98,6 +98,42 @@ TEST(BatchScheduleTest, ABatchTakesTheSmallestSizeAndIsCutWhereMostOfItWouldBePa
   }
 }
 
+TEST(BatchScheduleTest, ABatchIsCutWhereRowsTakeLessTimeInASmallerSize) {  // BS-2
+  struct Row {
+    std::map<std::int64_t, int> took;  // ms, of a full batch of that size
+    int requests;
+    std::int64_t rows, size;
+  };
+  const std::map<std::int64_t, int> by_row = {{1, 3}, {4, 12}, {16, 48}};
+  const std::map<std::int64_t, int> by_batch = {{1, 10}, {4, 10}, {16, 12}};
+  for (const Row& row : std::vector<Row>{{by_row, 2, 1, 1},
+                                         {by_row, 3, 1, 1},
+                                         {by_row, 4, 4, 4},
+                                         {by_row, 15, 4, 4},
+                                         {by_batch, 2, 2, 4},
+                                         {by_batch, 5, 5, 16},
+                                         {{{1, 3}, {4, 9}}, 3, 3, 4},    // as long as alone
+                                         {{{4, 12}}, 2, 2, 4},           // 1 was not measured:
+                                         {{{1, 3}, {4, 12}}, 5, 4, 4},   // nor 16, and most of
+                                         {{{1, 3}, {4, 12}}, 9, 9, 16},  // it would be padding
+                                         {{{4, 12}, {16, 20}}, 17, 16, 16}}) {
+    BatchSchedule schedule({});
+    schedule.add_queue(0, queue_of({1, 4, 16}));
+    int now = 0;
+    for (const auto& [size, took] : row.took) {
+      enter(schedule, at(now), {.rows = size});
+      const Batch full = *next(schedule, at(now));
+      ASSERT_EQ(full.size, size);
+      schedule.finish(full, at(now += took));
+    }
+    for (int i = 0; i < row.requests; ++i) enter(schedule, at(now));
+    const auto batch = next(schedule, at(now));
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(batch->rows, row.rows) << row.requests;
+    EXPECT_EQ(batch->size, row.size) << row.requests;
+  }
+}
+
 TEST(BatchScheduleTest, ADeviceHasNoMoreBatchesThanAllowed) {  // BS-3
   BatchSchedule schedule({.devices = 2, .batches_per_device = 2});
   schedule.add_queue(0, queue_of({1}));
@@ -110,6 +146,34 @@ TEST(BatchScheduleTest, ADeviceHasNoMoreBatchesThanAllowed) {  // BS-3
   EXPECT_EQ(schedule.next_time(), std::nullopt);  // no event but the end of a batch helps
   schedule.finish(running[1], at(1));
   EXPECT_EQ(next(schedule, at(1))->device, 1U);
+}
+
+TEST(BatchScheduleTest, ABatchFollowsAnotherOnlyTowardsTheEndOfThat) {  // BS-3
+  struct Row {
+    int took, follows;  // ms
+  };
+  for (const Row& row : std::vector<Row>{{1, 0}, {2, 1}, {10, 5}, {100, 50}}) {
+    BatchSchedule schedule({});
+    schedule.add_queue(0, queue_of({1}));
+    enter(schedule, at(0));
+    schedule.finish(*next(schedule, at(0)), at(row.took));
+    const int begin = row.took + 7, then = begin + row.follows;
+    enter(schedule, at(begin));
+    const Batch first = *next(schedule, at(begin));
+    enter(schedule, at(begin));
+    if (row.follows > 0) {
+      EXPECT_FALSE(next(schedule, at(then - 1)));
+    }
+    EXPECT_EQ(schedule.next_time(), at(then));
+    const Batch second = *next(schedule, at(then));
+    enter(schedule, at(then));
+    EXPECT_EQ(schedule.next_time(), std::nullopt);  // two are there
+    // From its end on the second one runs.
+    schedule.finish(first, at(begin + row.took));
+    EXPECT_EQ(schedule.next_time(), at(begin + row.took + row.follows)) << row.took;
+    schedule.finish(second, at(begin + row.took));
+    EXPECT_TRUE(next(schedule, at(begin + row.took)));
+  }
 }
 
 TEST(BatchScheduleTest, TheDeviceWithTheLeastOutstandingWorkGetsTheNextBatch) {
