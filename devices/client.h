@@ -27,6 +27,10 @@
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 
+namespace millrace {
+class PoolExecutor;
+}
+
 namespace millrace::devices {
 
 class Client;
@@ -55,10 +59,13 @@ struct DeviceInfo {
 };
 
 // The threads of a device that computes on the host. Borrowed. executor runs programs and copies,
-// parallel splits a program's kernels; the runtime gives each device its own or shares them.
+// parallel splits a program's kernels; the runtime gives each device its own or shares them. A
+// program that is soon over, and that one of the threads of launching has launched, runs on these
+// threads, behind what launched it: no other thread is woken for it.
 struct DeviceThreads {
   Executor* executor = nullptr;
   Parallel* parallel = nullptr;
+  PoolExecutor* launching = nullptr;
 };
 
 // Bytes of a device's default memory; nullopt where the backend does not report them.

@@ -56,7 +56,7 @@ struct ClientOptions {
   TraceRecorder* trace = nullptr;
   std::string lane_suffix = {};  // of its lanes' names, where another client records there, too
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
-  Duration inline_time{0};  // see cpu/client.h; for backends that compute on the host
+  Duration inline_time{0};  // see cpu/devices.h; for backends that compute on the host
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
   std::map<std::string, Attribute> settings = {};  // create options of a plugin, passed through
   ProcessPlace process = {};

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "millrace/core/exec/pool_executor.h"
+
 namespace millrace::devices::cpu {
 
 CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
@@ -31,8 +33,18 @@ void CpuDevice::enqueue(InLine& ready) {
     }
     running_ = true;
   }
-  if (ready.is_short()) {
+  if (ready.length() == InLine::Length::kShort) {
     ready.run();
+  } else {
+    submit(ready);
+  }
+}
+
+// Long ones have the device's own threads, which serve nothing else.
+void CpuDevice::submit(InLine& ready) {
+  PoolExecutor* const here = threads_.launching;
+  if (here != nullptr && ready.length() != InLine::Length::kLong && here->on_own_thread()) {
+    here->submit(&ready);
   } else {
     threads_.executor->submit(&ready);
   }
@@ -61,7 +73,7 @@ void CpuDevice::next() {
     first_ = ready->next_in_line;
     if (first_ == nullptr) last_ = nullptr;
   }
-  threads_.executor->submit(ready);
+  submit(*ready);
 }
 
 void CpuDevice::kill(const Error& error) {

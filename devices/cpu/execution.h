@@ -108,9 +108,8 @@ class CpuExecutable final : public ExecutableBody {
   Parallel* parallel() const { return parallel_; }
   TraceName trace_name() const { return trace_name_; }
   void took(Duration time);
-  // Running it costs less than handing it to another thread, as the last executions say; false
-  // before the first.
-  bool is_short() const;
+  // As the last executions say; kLong before the first.
+  InLine::Length length() const;
 
  private:
   Status start(const LaunchArguments& call, std::span<LaunchResult> results);
@@ -166,7 +165,9 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   void run() noexcept override;
   void drop() noexcept override;
   // What goes on because another process gave something does not do so on the thread that heard it.
-  bool is_short() const override { return with_others_ == nullptr && executable_->is_short(); }
+  Length length() const override {
+    return with_others_ == nullptr ? executable_->length() : Length::kLong;
+  }
   void fail_unrun() override;
 
  private:

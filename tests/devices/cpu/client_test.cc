@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "millrace/core/exec/pool_executor.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/cpu_programs.h"
 
@@ -425,6 +426,46 @@ TEST_F(CpuClientTest, ShortProgramIsRunByTheLaunchOnceItIsKnownToBeShort) {
   const LaunchResult now = launch({a}).value();
   EXPECT_TRUE(now.done.ready());
   EXPECT_THAT(values_of(now.outputs[0]), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(CpuClientTest, BriefProgramRunsBehindWhatLaunchedItOnThePoolOfThat) {
+  ManualClock clock;
+  SerialExecutor pool_thread(SerialExecutor::InOrder{});
+  const std::unique_ptr<PoolExecutor> pool = make_executor_on(pool_thread, 1);
+  Duration takes = std::chrono::microseconds(499);
+  ScriptedProgram program = increment(false);
+  program.body = [&](const RunCall& call) {
+    clock.advance(takes);
+    return increment_sum(call, kElements);
+  };
+  CpuClientOptions options{.threads = {{&executor_, parallel_.get(), pool.get()}}, .clock = &clock};
+  options.compile = scripted(std::move(program));
+  client_.emplace(std::move(options));
+  executable_ = client_->compile(Program::from_text("scripted"), {}).value();
+  const Buffer a = put_now({1, 2, 3, 4});
+  const auto launch_on_pool = [&] {
+    Future<void> done;
+    post(*pool, [&] {
+      done = launch({a}).value().done;
+      EXPECT_FALSE(done.ready());
+    });
+    pool_thread.run_until_idle();
+    return done;
+  };
+  EXPECT_FALSE(launch_on_pool().ready()) << "how long it takes is not known";
+  executor_.run_until_idle();
+  EXPECT_TRUE(launch_on_pool().ready());
+
+  const Future<void> elsewhere = launch({a}).value().done;
+  pool_thread.run_until_idle();
+  EXPECT_FALSE(elsewhere.ready());
+  executor_.run_until_idle();
+  EXPECT_TRUE(elsewhere.ready());
+
+  takes = std::chrono::milliseconds(1);
+  EXPECT_TRUE(launch_on_pool().ready());
+  EXPECT_FALSE(launch_on_pool().ready()) << "it takes longer now";
+  executor_.run_until_idle();
 }
 
 TEST_F(CpuClientTest, LaunchWaitsForAnArrayWhoseBytesComeLate) {
