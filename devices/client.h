@@ -27,10 +27,6 @@
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 
-namespace millrace {
-class PoolExecutor;
-}
-
 namespace millrace::devices {
 
 class Client;
@@ -59,13 +55,10 @@ struct DeviceInfo {
 };
 
 // The threads of a device that computes on the host. Borrowed. executor runs programs and copies,
-// parallel splits a program's kernels; the runtime gives each device its own or shares them. A
-// program that is soon over, and that one of the threads of launching has launched, runs on these
-// threads, behind what launched it: no other thread is woken for it.
+// parallel splits a program's kernels; the runtime gives each device its own or shares them.
 struct DeviceThreads {
   Executor* executor = nullptr;
   Parallel* parallel = nullptr;
-  PoolExecutor* launching = nullptr;
 };
 
 // Bytes of a device's default memory; nullopt where the backend does not report them.
@@ -122,6 +115,7 @@ struct LaunchArguments {
   std::stop_token stop = {};
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
+  bool awaited = false;    // ExecuteOptions
   // What reserve_launch() gave; the launch ends it if it was taken, the caller else.
   std::shared_ptr<ProcessLaunch> with_others = {};
 };

@@ -50,6 +50,9 @@ struct ExecuteOptions {
   std::span<const int> non_donatable = {};  // copied by the call
   CallOptions call = {};
   std::uint64_t flow = 0;  // the batch that this is done for, in traces (TraceEvent::flow)
+  // The caller does nothing else before the outputs are written: the CPU device may run a program
+  // of less than 0.5 ms on the thread that launches it, in place of waking another.
+  bool awaited = false;
 };
 
 // An input: a buffer, or the future of one. Value type.

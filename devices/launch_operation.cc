@@ -50,6 +50,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
       deadline_(options.call.deadline),
       non_donatable_(options.non_donatable),
       flow_(options.flow),
+      awaited_(options.awaited),
       arguments_(arguments) {
   if (devices == 1) return;
   inputs_ = PooledArray<std::span<const Buffer>>(devices);
@@ -189,6 +190,7 @@ Status LaunchOperation::launch(std::span<const DeviceId> devices,
                                            .stop = stop_token_,
                                            .deadline = deadline_,
                                            .flow = flow_,
+                                           .awaited = awaited_,
                                            .with_others = with_others},
                                           results);
   } catch (const std::bad_alloc&) {  // here, so that the other devices of the launch get the error

@@ -58,6 +58,7 @@ class LaunchOperation final : public ResultOperation<Buffers> {
   const TimePoint deadline_;
   const PooledArray<int> non_donatable_;
   const std::uint64_t flow_;
+  const bool awaited_;
   PooledArray<Buffer> arguments_;                // of all devices, one after the other
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch
   PooledArray<DeviceId> ids_;                    // likewise

@@ -85,7 +85,8 @@ Task<PooledVector<HostArray>> outputs_of(Ref<RunningBatch> running) {
       running->model().program(running->batch.bucket, running->batch.size).executable;
   const Result<ListOf<Argument>> arguments = put_all(*running, program.input_shapes().size());
   if (!arguments) co_return arguments.error();
-  const Result<Buffers> outputs = co_await running->device.execute(program, *arguments);
+  const devices::ExecuteOptions awaited{.awaited = true};
+  const Result<Buffers> outputs = co_await running->device.execute(program, *arguments, awaited);
   if (!outputs) co_return outputs.error();
   PooledVector<Future<HostArray>> fetches;
   for (const BatchTensor& output : running->model().outputs())

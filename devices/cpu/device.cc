@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "millrace/core/exec/pool_executor.h"
-
 namespace millrace::devices::cpu {
 
 CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
@@ -33,18 +31,8 @@ void CpuDevice::enqueue(InLine& ready) {
     }
     running_ = true;
   }
-  if (ready.length() == InLine::Length::kShort) {
+  if (ready.is_short()) {
     ready.run();
-  } else {
-    submit(ready);
-  }
-}
-
-// Long ones have the device's own threads, which serve nothing else.
-void CpuDevice::submit(InLine& ready) {
-  PoolExecutor* const here = threads_.launching;
-  if (here != nullptr && ready.length() != InLine::Length::kLong && here->on_own_thread()) {
-    here->submit(&ready);
   } else {
     threads_.executor->submit(&ready);
   }
@@ -73,7 +61,7 @@ void CpuDevice::next() {
     first_ = ready->next_in_line;
     if (first_ == nullptr) last_ = nullptr;
   }
-  submit(*ready);
+  threads_.executor->submit(ready);
 }
 
 void CpuDevice::kill(const Error& error) {

@@ -18,12 +18,8 @@ namespace millrace::devices::cpu {
 // What may stand in a device's line.
 class InLine : public Work {
  public:
-  enum class Length : std::uint8_t {
-    kShort,  // it costs less to run it than to hand it to another thread
-    kBrief,  // work of other kinds may wait for it
-    kLong,   // or not known
-  };
-  virtual Length length() const = 0;
+  // It costs less to run it than to hand it to another thread.
+  virtual bool is_short() const = 0;
   // In place of its run: the threads have closed.
   virtual void fail_unrun() = 0;
 
@@ -80,7 +76,6 @@ class CpuDevice {
   Duration busy() const { return Duration(busy_.load()); }
 
  private:
-  void submit(InLine& ready);
   Status failure() const;
 
   Client& client_;

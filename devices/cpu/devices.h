@@ -35,8 +35,8 @@ struct CpuClientOptions {
   const std::atomic<bool>* trace_switch = nullptr;  // recorded while it is on; nullptr: always
   std::int64_t memory_bytes = 0;                    // per device; 0: what the system has
   // A program whose last executions took less is run by the launch itself, if its inputs are there
-  // and the device is idle: a wake-up would cost more. 0: never, every program runs on the threads
-  // above.
+  // and the device is idle: a wake-up would cost more; one that is awaited (ExecuteOptions), below
+  // 0.5 ms. 0: never, every program runs on the device's threads.
   Duration inline_time{0};
   CompileFunction compile = {};  // needed
   // For programs that span processes; asked for each. Left out, or nullptr: there are no others. An

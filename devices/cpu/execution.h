@@ -108,8 +108,9 @@ class CpuExecutable final : public ExecutableBody {
   Parallel* parallel() const { return parallel_; }
   TraceName trace_name() const { return trace_name_; }
   void took(Duration time);
-  // As the last executions say; kLong before the first.
-  InLine::Length length() const;
+  // Running it costs less than handing it to another thread, as the last executions say; false
+  // before the first.
+  bool is_short(bool awaited) const;
 
  private:
   Status start(const LaunchArguments& call, std::span<LaunchResult> results);
@@ -165,8 +166,8 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   void run() noexcept override;
   void drop() noexcept override;
   // What goes on because another process gave something does not do so on the thread that heard it.
-  Length length() const override {
-    return with_others_ == nullptr ? executable_->length() : Length::kLong;
+  bool is_short() const override {
+    return with_others_ == nullptr && executable_->is_short(awaited_);
   }
   void fail_unrun() override;
 
@@ -204,6 +205,7 @@ class Execution final : public GatheredLaunch, public InLine, public Pooled {
   std::stop_token stop_;
   TimePoint deadline_ = kNoDeadline;
   std::uint64_t flow_ = 0;
+  bool awaited_ = false;
   PooledArray<Ref<CpuArray>> inputs_;  // of all devices, one after the other
   PooledArray<bool> given_;            // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;

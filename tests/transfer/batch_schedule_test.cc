@@ -403,7 +403,7 @@ TEST(BatchScheduleTest, RandomLivesKeepTheRules) {  // BS-1 to BS-4
           running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
           break;
         }
-        case 5: {
+        default: {
           if (below(20) != 0 || failed + 1 >= devices) break;
           schedule.fail_device(failed);
           std::erase_if(running, [&](const Batch& batch) {

@@ -52,9 +52,7 @@ devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
   device_pools.push_back(shared != nullptr ? make_executor_on(shared->programs(), mine)
                                            : make_executor(default_compute_backend(), mine,
                                                            "millrace-dev" + std::to_string(i)));
-  return {.executor = device_pools.back().get(),
-          .parallel = &device_pools.back()->parallel(),
-          .launching = compute.get()};
+  return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
 }
 
 Status Runtime::Core::make_client(const KnownBackends& known, const WantedKind& wanted,

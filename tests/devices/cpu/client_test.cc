@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "millrace/core/exec/pool_executor.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/cpu_programs.h"
 
@@ -65,12 +64,15 @@ class CpuClientTest : public ::testing::Test {
         .buffer;
   }
   Result<LaunchResult> launch(std::initializer_list<Buffer> arguments,
-                              std::span<const int> keep = {}) {
+                              std::span<const int> keep = {}, bool awaited = false) {
     const DeviceId device{0};
     const std::span<const Buffer> inputs(arguments.begin(), arguments.size());
     LaunchResult result;
-    MILLRACE_TRY_STATUS(executable_.body()->launch(
-        {.devices = {&device, 1}, .arguments = {&inputs, 1}, .non_donatable = keep}, {&result, 1}));
+    MILLRACE_TRY_STATUS(executable_.body()->launch({.devices = {&device, 1},
+                                                    .arguments = {&inputs, 1},
+                                                    .non_donatable = keep,
+                                                    .awaited = awaited},
+                                                   {&result, 1}));
     return result;
   }
   static const void* data_of(const Buffer& buffer) {
@@ -428,44 +430,33 @@ TEST_F(CpuClientTest, ShortProgramIsRunByTheLaunchOnceItIsKnownToBeShort) {
   EXPECT_THAT(values_of(now.outputs[0]), ElementsAre(2, 3, 4, 5));
 }
 
-TEST_F(CpuClientTest, BriefProgramRunsBehindWhatLaunchedItOnThePoolOfThat) {
+TEST_F(CpuClientTest, ProgramThatIsAwaitedMayBeLongerAndIsRunByTheLaunch) {
   ManualClock clock;
-  SerialExecutor pool_thread(SerialExecutor::InOrder{});
-  const std::unique_ptr<PoolExecutor> pool = make_executor_on(pool_thread, 1);
   Duration takes = std::chrono::microseconds(499);
   ScriptedProgram program = increment(false);
   program.body = [&](const RunCall& call) {
     clock.advance(takes);
     return increment_sum(call, kElements);
   };
-  CpuClientOptions options{.threads = {{&executor_, parallel_.get(), pool.get()}}, .clock = &clock};
+  CpuClientOptions options{.threads = {{.executor = &executor_, .parallel = parallel_.get()}},
+                           .clock = &clock,
+                           .inline_time = std::chrono::microseconds(50)};
   options.compile = scripted(std::move(program));
   client_.emplace(std::move(options));
   executable_ = client_->compile(Program::from_text("scripted"), {}).value();
   const Buffer a = put_now({1, 2, 3, 4});
-  const auto launch_on_pool = [&] {
-    Future<void> done;
-    post(*pool, [&] {
-      done = launch({a}).value().done;
-      EXPECT_FALSE(done.ready());
-    });
-    pool_thread.run_until_idle();
-    return done;
+  const auto is_run = [&](bool awaited) {
+    const LaunchResult launched = launch({a}, {}, awaited).value();
+    const bool run = launched.done.ready();
+    executor_.run_until_idle();
+    return run;
   };
-  EXPECT_FALSE(launch_on_pool().ready()) << "how long it takes is not known";
-  executor_.run_until_idle();
-  EXPECT_TRUE(launch_on_pool().ready());
-
-  const Future<void> elsewhere = launch({a}).value().done;
-  pool_thread.run_until_idle();
-  EXPECT_FALSE(elsewhere.ready());
-  executor_.run_until_idle();
-  EXPECT_TRUE(elsewhere.ready());
-
+  EXPECT_FALSE(is_run(true)) << "how long it takes is not known";
+  EXPECT_TRUE(is_run(true));
+  EXPECT_FALSE(is_run(false));
   takes = std::chrono::milliseconds(1);
-  EXPECT_TRUE(launch_on_pool().ready());
-  EXPECT_FALSE(launch_on_pool().ready()) << "it takes longer now";
-  executor_.run_until_idle();
+  EXPECT_TRUE(is_run(true));
+  EXPECT_FALSE(is_run(true)) << "it takes longer now";
 }
 
 TEST_F(CpuClientTest, LaunchWaitsForAnArrayWhoseBytesComeLate) {
