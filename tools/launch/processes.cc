@@ -448,7 +448,7 @@ void Launch::ended_first(int rank) {
   if (end && end->exit != 0 && !machine_.first_failure()) {
     for (int other = 0; other < options_.rules.ranks; ++other) {
       const RankProcess& process = at(other).process;
-      if (process.pid != 0 && is_killed(end_of(process))) ended(other);
+      if (process.pid != 0 && is_killed(end_of_ending(process))) ended(other);
     }
   }
   ended(rank);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "millrace/core/base/check.h"
@@ -107,6 +111,21 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   ::_exit(number == ENOENT ? kNotFound : kNotRunnable);
 }
 
+// By the flags of its first thread, the seventh field behind its name (proc(5)): PF_EXITING.
+bool is_ending(int pid) {
+  constexpr unsigned kExiting = 4;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 6; ++i) fields >> skipped;
+  unsigned flags = 0;
+  return fields >> flags && (flags & kExiting) != 0;
+}
+
 }  // namespace
 
 Result<GroupKeeper> GroupKeeper::start(const JobFolder& folder) {
@@ -188,6 +207,13 @@ std::optional<ProcessEnd> end_of(const RankProcess& process) {
     return std::nullopt;
   if (info.si_code == CLD_EXITED) return ProcessEnd{.exit = info.si_status, .signal = 0};
   return ProcessEnd{.exit = 0, .signal = info.si_status};
+}
+
+std::optional<ProcessEnd> end_of_ending(const RankProcess& process) {
+  constexpr int kMostMilliseconds = 200;
+  pollfd end{.fd = process.end.get(), .events = POLLIN, .revents = 0};
+  if (is_ending(process.pid)) static_cast<void>(::poll(&end, 1, kMostMilliseconds));
+  return end_of(process);
 }
 
 ProcessEnd reap(const RankProcess& process) {
