@@ -138,7 +138,7 @@ class PlainServer {
     for (std::size_t i = 0; i < request.inputs.size(); ++i)
       arguments[batches_.inputs()[i].position] = device_.put(request.inputs[i].view);
     MILLRACE_TRY(const devices::Buffers outputs,
-                 wait_blocking(device_.execute(program, arguments)));
+                 wait_blocking(device_.execute(program, arguments, {.awaited = true})));
     transfer::RowOutputs rows;
     for (const transfer::BatchTensor& output : batches_.outputs()) {
       MILLRACE_TRY(devices::HostArray array,

@@ -322,7 +322,9 @@ std::optional<TimePoint> BatchSchedule::next_time() const {
   for (const Queue& queue : queues_) {
     for (const Bucket& bucket : queue.buckets) {
       if (bucket.due.empty()) continue;
-      const TimePoint due = bucket.due.begin()->first;
+      const bool is_complete = draining_ || bucket.rows >= queue.options.most_rows;
+      const bool waits_for_device = is_complete && device != TimePoint();
+      const TimePoint due = waits_for_device ? device : bucket.due.begin()->first;
       if (!earliest || due < *earliest) earliest = due;
     }
   }

@@ -176,6 +176,34 @@ TEST(BatchScheduleTest, ABatchFollowsAnotherOnlyTowardsTheEndOfThat) {  // BS-3
   }
 }
 
+TEST(BatchScheduleTest, AFullBatchFollowsAnotherWithoutItsDelay) {  // BS-3, BS-6
+  BatchSchedule schedule({});
+  schedule.add_queue(0, queue_of({2}, milliseconds(500)));
+  enter(schedule, at(0), {.rows = 2});
+  schedule.finish(*next(schedule, at(0)), at(10));
+  enter(schedule, at(10), {.rows = 2});
+  ASSERT_TRUE(next(schedule, at(10)));
+  enter(schedule, at(11));
+  EXPECT_EQ(schedule.next_time(), at(511));
+  enter(schedule, at(12));
+  EXPECT_FALSE(next(schedule, at(12)));
+  EXPECT_EQ(schedule.next_time(), at(15));
+  EXPECT_TRUE(next(schedule, at(15)));
+}
+
+TEST(BatchScheduleTest, WhatIsDrainedFollowsAnotherWithoutItsDelay) {  // BS-3
+  BatchSchedule schedule({});
+  schedule.add_queue(0, queue_of({2}, milliseconds(500)));
+  enter(schedule, at(0), {.rows = 2});
+  schedule.finish(*next(schedule, at(0)), at(10));
+  enter(schedule, at(10), {.rows = 2});
+  ASSERT_TRUE(next(schedule, at(10)));
+  enter(schedule, at(11));
+  schedule.drain();
+  EXPECT_EQ(schedule.next_time(), at(15));
+  EXPECT_TRUE(next(schedule, at(15)));
+}
+
 TEST(BatchScheduleTest, TheDeviceWithTheLeastOutstandingWorkGetsTheNextBatch) {
   BatchSchedule schedule({.devices = 2, .batches_per_device = 4});
   schedule.add_queue(0, queue_of({1}));

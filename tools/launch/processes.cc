@@ -39,6 +39,8 @@ constexpr std::size_t kMostLeftBytes = std::size_t{1} << 20;
 // How long a reader of launch's streams may take nothing once the job was asked to end and nothing
 // more can be done for that.
 constexpr Duration kReaderPatience = 1s;
+// So long a failure may wait for the ends of ranks that the system is ending.
+constexpr Duration kMostEnding = 200ms;
 
 // SIGINT and SIGTERM as a descriptor, while it lives.
 class Signals {
@@ -446,9 +448,10 @@ void Launch::ended_first(int rank) {
   };
   const std::optional<ProcessEnd> end = end_of(at(rank).process);
   if (end && end->exit != 0 && !machine_.first_failure()) {
+    const TimePoint deadline = steady_clock().now() + kMostEnding;
     for (int other = 0; other < options_.rules.ranks; ++other) {
       const RankProcess& process = at(other).process;
-      if (process.pid != 0 && is_killed(end_of_ending(process))) ended(other);
+      if (process.pid != 0 && is_killed(end_of_ending(process, deadline))) ended(other);
     }
   }
   ended(rank);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -209,10 +210,11 @@ std::optional<ProcessEnd> end_of(const RankProcess& process) {
   return ProcessEnd{.exit = 0, .signal = info.si_status};
 }
 
-std::optional<ProcessEnd> end_of_ending(const RankProcess& process) {
-  constexpr int kMostMilliseconds = 200;
+std::optional<ProcessEnd> end_of_ending(const RankProcess& process, TimePoint deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock().now());
   pollfd end{.fd = process.end.get(), .events = POLLIN, .revents = 0};
-  if (is_ending(process.pid)) static_cast<void>(::poll(&end, 1, kMostMilliseconds));
+  if (left.count() > 0 && is_ending(process.pid))
+    static_cast<void>(::poll(&end, 1, static_cast<int>(left.count())));
   return end_of(process);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/base/clock.h"
 #include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/error.h"
 #include "millrace/tools/child/in_child.h"
@@ -76,9 +77,9 @@ Result<RankProcess> start_rank(const RankProgram& program, const Inherited& inhe
 void signal_group(int pid, int signal);
 // How it has ended, if it has; it is not reaped yet.
 std::optional<ProcessEnd> end_of(const RankProcess& process);
-// The same, but waits up to 200 ms for a process that the system is ending: what that had open is
-// closed, and others see it, before its end is there.
-std::optional<ProcessEnd> end_of_ending(const RankProcess& process);
+// The same, but waits until the deadline for a process that the system is ending: what that had
+// open is closed, and others see it, before its end is there.
+std::optional<ProcessEnd> end_of_ending(const RankProcess& process, TimePoint deadline);
 // Its end has come. From here on its number, and that of its group, may be another's.
 ProcessEnd reap(const RankProcess& process);
 
