@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -58,9 +59,10 @@ struct HttpListener::Parts {
     Parts* parts = nullptr;
     bufferevent* socket = nullptr;
     event* late = nullptr;             // the request has not arrived in time
+    event* closed = nullptr;           // of the client's end; from the first request on
+    std::stop_source gone = {};        // requested then
     bool sends = false;                // an answer that is not sent whole
     std::function<void()> ended = {};  // of that answer
-    bool no_delay = false;             // the end of an answer does not wait for acknowledgements
   };
 
   event_base* base = nullptr;
@@ -71,6 +73,8 @@ struct HttpListener::Parts {
   std::map<const bufferevent*, Connection*> connections;
   std::set<HttpExchange*> exchanges;  // without an answer
   event* look = nullptr;              // for connections that evhttp has freed
+  std::time_t date_second = 0;        // of the date
+  std::string date;
 
   bool full() const { return connections.size() >= options.most_connections; }
   void pause_or_resume() {
@@ -105,6 +109,7 @@ struct HttpListener::Parts {
   }
   static void release(Connection* connection) {
     event_free(connection->late);
+    if (connection->closed != nullptr) event_free(connection->closed);
     bufferevent_disable(connection->socket, EV_READ | EV_WRITE);
     bufferevent_decref(connection->socket);
     if (connection->ended) connection->ended();
@@ -127,6 +132,29 @@ struct HttpListener::Parts {
   static void on_late(evutil_socket_t /*none*/, short /*events*/, void* argument) {
     const auto* const connection = static_cast<Connection*>(argument);
     ::shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
+  }
+  // Of a connection that has its socket.
+  void begin_requests(Connection& connection) const {
+    const evutil_socket_t socket = bufferevent_getfd(connection.socket);
+    const int on = 1;  // the end of an answer does not wait for acknowledgements
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connection.closed = event_new(base, socket, EV_CLOSED, &Parts::on_client_closed, &connection);
+    MILLRACE_CHECK(connection.closed != nullptr, "libevent has memory");
+    event_add(connection.closed, nullptr);
+  }
+  static void on_client_closed(evutil_socket_t /*socket*/, short /*events*/, void* argument) {
+    static_cast<Connection*>(argument)->gone.request_stop();
+  }
+  // The header Date is the same for a second, and writing it takes a microsecond.
+  const std::string& date_now() {
+    const std::time_t now = std::time(nullptr);
+    if (std::exchange(date_second, now) != now) {
+      char text[50];
+      tm parts{};
+      evutil_date_rfc1123(text, sizeof text, ::gmtime_r(&now, &parts));
+      date = text;
+    }
+    return date;
   }
   Connection* connection_of(evhttp_request* request) const {
     evhttp_connection* const there = evhttp_request_get_connection(request);
@@ -171,17 +199,8 @@ HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
     evhttp_connection_set_closecb(evhttp_request_get_connection(request),
                                   &HttpListener::Parts::on_closed, &parts);
     event_del(connection->late);
-    if (!std::exchange(connection->no_delay, true)) {
-      const int on = 1;
-      ::setsockopt(bufferevent_getfd(connection->socket), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
-    closed_ = event_new(
-        parts.base, bufferevent_getfd(connection->socket), EV_CLOSED,
-        [](evutil_socket_t, short, void* self) {
-          static_cast<HttpExchange*>(self)->gone_.request_stop();
-        },
-        this);
-    if (closed_ != nullptr) event_add(closed_, nullptr);
+    if (connection->closed == nullptr) parts.begin_requests(*connection);
+    gone_ = connection->gone.get_token();
   }
 }
 
@@ -192,16 +211,15 @@ HttpExchange::~HttpExchange() {
 }
 
 void HttpExchange::leave() {
-  if (closed_ != nullptr) event_free(std::exchange(closed_, nullptr));
   if (listener_ != nullptr) listener_->parts_->exchanges.erase(this);
   listener_ = nullptr;
   request_ = nullptr;
 }
 
-std::optional<std::string> HttpExchange::header(const char* name) const {
+std::optional<std::string_view> HttpExchange::header(const char* name) const {
   if (request_ == nullptr) return std::nullopt;
   const char* const value = evhttp_find_header(evhttp_request_get_input_headers(request_), name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  return value == nullptr ? std::nullopt : std::optional<std::string_view>(value);
 }
 
 Body HttpExchange::take_body() {
@@ -227,6 +245,7 @@ void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer an
     ended();
   }
   evkeyvalq* const out = evhttp_request_get_output_headers(request);
+  evhttp_add_header(out, "Date", parts.date_now().c_str());
   for (const auto& [name, value] : headers) evhttp_add_header(out, name.c_str(), value.c_str());
   const std::unique_ptr<evbuffer, FreeBuffer> body(evbuffer_new());
   if (method_ == "HEAD") answer = {};

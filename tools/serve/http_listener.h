@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,6 @@
 #include "millrace/tools/serve/infer_body.h"
 #include "millrace/tools/serve/tls.h"
 
-struct event;
 struct event_base;
 struct evhttp_request;
 
@@ -50,11 +50,12 @@ class HttpExchange final : public RefCounted {
 
   const std::string& method() const { return method_; }
   const std::string& path() const { return path_; }  // without the query, as it was sent
-  std::optional<std::string> header(const char* name) const;
+  // Valid until the answer.
+  std::optional<std::string_view> header(const char* name) const;
   // Moves the body out; once.
   Body take_body();
   // Requested when the client has closed its end.
-  std::stop_token gone() const { return gone_.get_token(); }
+  std::stop_token gone() const { return gone_; }
   TimePoint begun() const { return begun_; }
   bool answered() const { return request_ == nullptr; }
 
@@ -70,11 +71,10 @@ class HttpExchange final : public RefCounted {
 
   HttpListener* listener_;
   evhttp_request* request_;
-  event* closed_ = nullptr;  // of the client's end
   std::string method_;
   std::string path_;
   const TimePoint begun_;
-  std::stop_source gone_;
+  std::stop_token gone_;
 };
 
 // Listens until it is destroyed, with all connections; paused while there are as many as allowed.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/pool.h"
 #include "millrace/tools/serve/v2_datatype.h"
 #include "millrace/transfer/formats/byte_source.h"
 #include "millrace/transfer/formats/npy.h"
@@ -22,7 +23,9 @@ using devices::HostView;
 using devices::Shape;
 using transfer::RowInput;
 using transfer::RowOutputs;
-using Json = nlohmann::json;
+// What a request holds comes and goes with it.
+using RequestJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                         std::uint64_t, double, PoolAllocator>;
 
 namespace {
 
@@ -38,45 +41,58 @@ std::unexpected<Error> bad_input(const std::string& name, const std::string& why
   return bad("input '" + name + "' " + why);
 }
 
-Result<Json> parse_json(std::string_view text) {
-  bool too_deep = false;
-  const auto depth_limit = [&](int depth, Json::parse_event_t event, Json&) {
-    const bool opens =
-        event == Json::parse_event_t::array_start || event == Json::parse_event_t::object_start;
-    if (opens && depth >= kMostDepth) too_deep = true;
-    return !too_deep;  // what is not wanted takes no memory
-  };
+// Up to where it is JSON, which a parser reads no further.
+bool is_too_deep(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMostDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+Result<RequestJson> parse_json(std::string_view text) {
+  if (is_too_deep(text)) return bad("the request's JSON is nested too deep");
   try {
-    Json json = Json::parse(text.begin(), text.end(), depth_limit);
-    if (too_deep) return bad("the request's JSON is nested too deep");
+    RequestJson json = RequestJson::parse(text.begin(), text.end());
     if (!json.is_object()) return bad("the request's JSON is no object");
     return json;
-  } catch (const Json::exception& e) {
+  } catch (const RequestJson::exception& e) {
     return bad(std::string("the request is no JSON: ") + e.what());
   }
 }
 
 // The member of an object, of that kind; nullptr: it has none.
-const Json* member(const Json& object, const char* key) {
+const RequestJson* member(const RequestJson& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
 }
-Result<std::string> text_of(const Json& object, const char* key, const std::string& whose) {
-  const Json* const text = member(object, key);
+Result<std::string> text_of(const RequestJson& object, const char* key, const std::string& whose) {
+  const RequestJson* const text = member(object, key);
   if (text == nullptr || !text->is_string()) return bad(whose + " needs a text '" + key + "'");
   return text->get<std::string>();
 }
-Result<bool> flag_of(const Json& object, const char* key, bool otherwise) {
-  const Json* const parameters = member(object, "parameters");
+Result<bool> flag_of(const RequestJson& object, const char* key, bool otherwise) {
+  const RequestJson* const parameters = member(object, "parameters");
   if (parameters == nullptr || !parameters->is_object()) return otherwise;
-  const Json* const flag = member(*parameters, key);
+  const RequestJson* const flag = member(*parameters, key);
   if (flag == nullptr) return otherwise;
   if (!flag->is_boolean())
     return bad(std::string("the parameter '") + key + "' is no true or false");
   return flag->get<bool>();
 }
 
-Result<Shape> shape_of(const Json& input, const std::string& name) {
+Result<Shape> shape_of(const RequestJson& input, const std::string& name) {
   MILLRACE_TRY(const std::string datatype, text_of(input, "datatype", "input '" + name + "'"));
   const std::optional<DType> type = dtype_of_datatype(datatype);
   if (!type) {
@@ -86,13 +102,13 @@ Result<Shape> shape_of(const Json& input, const std::string& name) {
                                "; it may be BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32 "
                                "or FP64");
   }
-  const Json* const dims = member(input, "shape");
+  const RequestJson* const dims = member(input, "shape");
   if (dims == nullptr || !dims->is_array() || dims->size() > devices::kMaxRank)
     return bad_input(name, "needs a list 'shape' of at most " + std::to_string(devices::kMaxRank) +
                                " dimensions");
   std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
-  for (const Json& dim : *dims) {
+  for (const RequestJson& dim : *dims) {
     if (!dim.is_number_integer() ||
         (dim.is_number_unsigned() ? dim.get<std::uint64_t>() > std::uint64_t(kMostElements)
                                   : dim.get<std::int64_t>() < 0))
@@ -108,7 +124,7 @@ Result<Shape> shape_of(const Json& input, const std::string& name) {
 // --- numbers in JSON ---
 
 template <class T>
-bool store_integer(const Json& value, std::byte* to) {
+bool store_integer(const RequestJson& value, std::byte* to) {
   T number{};
   if (value.is_number_unsigned()) {
     const auto wide = value.get<std::uint64_t>();
@@ -131,7 +147,7 @@ void store(T number, std::byte* to) {
   std::memcpy(to, &number, sizeof number);
 }
 
-bool store_float(const Json& value, DType type, std::byte* to) {
+bool store_float(const RequestJson& value, DType type, std::byte* to) {
   if (!value.is_number()) return false;
   const auto number = value.get<double>();
   switch (type) {
@@ -150,7 +166,7 @@ bool store_float(const Json& value, DType type, std::byte* to) {
   }
 }
 
-bool store_element(const Json& value, DType type, std::byte* to) {
+bool store_element(const RequestJson& value, DType type, std::byte* to) {
   switch (type) {
     case DType::kI1: {
       if (value.is_boolean()) {
@@ -188,9 +204,9 @@ class ElementWriter {
  public:
   ElementWriter(DType type, std::span<std::byte> into) : type_(type), left_(into) {}
   // False: an element is none of the type, or there are too many.
-  bool write(const Json& value) {
+  bool write(const RequestJson& value) {
     if (value.is_array()) {
-      return std::ranges::all_of(value, [this](const Json& item) { return write(item); });
+      return std::ranges::all_of(value, [this](const RequestJson& item) { return write(item); });
     }
     const std::size_t width = devices::byte_width(type_);
     if (left_.size() < width) {
@@ -216,14 +232,15 @@ class ElementWriter {
 };
 
 // How many elements there are: what a shape claims is not believed before.
-std::size_t count_elements(const Json& data) {
+std::size_t count_elements(const RequestJson& data) {
   if (!data.is_array()) return 1;
   std::size_t count = 0;
-  for (const Json& item : data) count += count_elements(item);
+  for (const RequestJson& item : data) count += count_elements(item);
   return count;
 }
 
-Result<HostArray> array_of_json(const Json& data, const Shape& shape, const std::string& name) {
+Result<HostArray> array_of_json(const RequestJson& data, const Shape& shape,
+                                const std::string& name) {
   if (!data.is_array()) return bad_input(name, "needs a list 'data'");
   const std::size_t count = count_elements(data);
   if (count != static_cast<std::size_t>(shape.elements())) {
@@ -273,35 +290,35 @@ RowInput input_of(const std::string& name, const HostArray& array) {
   return input;
 }
 
-Result<RowInput> parse_input(const Json& json, BinaryTail& tail) {
+Result<RowInput> parse_input(const RequestJson& json, BinaryTail& tail) {
   if (!json.is_object()) return bad("an input is no object");
   MILLRACE_TRY(const std::string name, text_of(json, "name", "an input"));
   MILLRACE_TRY(const Shape shape, shape_of(json, name));
-  const Json* const parameters = member(json, "parameters");
-  const Json* const size = parameters != nullptr && parameters->is_object()
-                               ? member(*parameters, "binary_data_size")
-                               : nullptr;
+  const RequestJson* const parameters = member(json, "parameters");
+  const RequestJson* const size = parameters != nullptr && parameters->is_object()
+                                      ? member(*parameters, "binary_data_size")
+                                      : nullptr;
   if (size != nullptr) {
     if (!size->is_number_unsigned()) return bad_input(name, "has no size as 'binary_data_size'");
     return tail.take(shape, name, size->get<std::size_t>());
   }
-  const Json* const data = member(json, "data");
+  const RequestJson* const data = member(json, "data");
   if (data == nullptr) return bad_input(name, "has neither 'data' nor 'binary_data_size'");
   MILLRACE_TRY(const HostArray array, array_of_json(*data, shape, name));
   return input_of(name, array);
 }
 
-Status parse_parameters(const Json& json, InferRequest& request) {
+Status parse_parameters(const RequestJson& json, InferRequest& request) {
   MILLRACE_TRY(request.binary_output, flag_of(json, "binary_data_output", false));
-  const Json* const parameters = member(json, "parameters");
+  const RequestJson* const parameters = member(json, "parameters");
   if (parameters == nullptr) return {};
   if (!parameters->is_object()) return bad("'parameters' is no object");
-  if (const Json* const deadline = member(*parameters, "deadline_ms")) {
+  if (const RequestJson* const deadline = member(*parameters, "deadline_ms")) {
     if (!deadline->is_number() || !(deadline->get<double>() > 0))
       return bad("the parameter 'deadline_ms' is no number of milliseconds");
     request.deadline_ms = deadline->get<double>();
   }
-  if (const Json* const priority = member(*parameters, "priority")) {
+  if (const RequestJson* const priority = member(*parameters, "priority")) {
     if (!priority->is_number_unsigned() || priority->get<std::uint64_t>() > 9)
       return bad("the parameter 'priority' is no number from 0 to 9");
     request.priority = priority->get<int>();
@@ -309,12 +326,12 @@ Status parse_parameters(const Json& json, InferRequest& request) {
   return {};
 }
 
-Result<std::vector<WantedOutput>> parse_outputs(const Json& json, bool binary) {
+Result<std::vector<WantedOutput>> parse_outputs(const RequestJson& json, bool binary) {
   std::vector<WantedOutput> outputs;
-  const Json* const list = member(json, "outputs");
+  const RequestJson* const list = member(json, "outputs");
   if (list == nullptr) return outputs;
   if (!list->is_array()) return bad("'outputs' is no list");
-  for (const Json& one : *list) {
+  for (const RequestJson& one : *list) {
     if (!one.is_object()) return bad("an output is no object");
     WantedOutput output;
     MILLRACE_TRY(output.name, text_of(one, "name", "an output"));
@@ -392,7 +409,7 @@ void append_data(std::string& text, const HostArray& array) {
   }
 }
 
-std::string json_quoted(std::string_view text) { return json_text(Json(std::string(text))); }
+std::string json_quoted(std::string_view text) { return json_text(RequestJson(text)); }
 
 void append_output(InferAnswer& answer, const transfer::RowOutput& output, bool binary) {
   const Shape& shape = output.array.shape();
@@ -425,19 +442,19 @@ Result<InferRequest> parse_infer_request(const Body& body,
     return bad("Inference-Header-Content-Length is " + std::to_string(json_bytes) +
                ", and the body has " + std::to_string(body.bytes.size()) + " bytes");
   }
-  MILLRACE_TRY(const Json json,
+  MILLRACE_TRY(const RequestJson json,
                parse_json({reinterpret_cast<const char*>(body.bytes.data()), json_bytes}));
   InferRequest request;
-  if (const Json* const id = member(json, "id")) {
+  if (const RequestJson* const id = member(json, "id")) {
     if (!id->is_string()) return bad("'id' is no text");
     request.id = id->get<std::string>();
   }
   MILLRACE_TRY_STATUS(parse_parameters(json, request));
   MILLRACE_TRY(request.outputs, parse_outputs(json, request.binary_output));
-  const Json* const inputs = member(json, "inputs");
+  const RequestJson* const inputs = member(json, "inputs");
   if (inputs == nullptr || !inputs->is_array()) return bad("the request needs a list 'inputs'");
   BinaryTail tail{{body.bytes.subspan(json_bytes), body.owner}};
-  for (const Json& one : *inputs) {
+  for (const RequestJson& one : *inputs) {
     MILLRACE_TRY(RowInput input, parse_input(one, tail));
     request.inputs.push_back(std::move(input));
   }

@@ -28,7 +28,7 @@ constexpr const char* kHeaderLength = "Inference-Header-Content-Length";
 constexpr std::size_t kLargeBytes = std::size_t{16} << 10;
 
 Result<std::optional<std::size_t>> header_length(const HttpExchange& exchange) {
-  const std::optional<std::string> text = exchange.header(kHeaderLength);
+  const std::optional<std::string_view> text = exchange.header(kHeaderLength);
   if (!text) return std::nullopt;
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), length);
@@ -40,7 +40,7 @@ Result<std::optional<std::size_t>> header_length(const HttpExchange& exchange) {
 // The header Request-Deadline-Ms, which goes over the parameter.
 Result<std::optional<double>> deadline_ms(const HttpExchange& exchange,
                                           const InferRequest& request) {
-  const std::optional<std::string> text = exchange.header("Request-Deadline-Ms");
+  const std::optional<std::string_view> text = exchange.header("Request-Deadline-Ms");
   if (!text) return request.deadline_ms;
   double value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
@@ -116,8 +116,8 @@ ServerStatus InferenceServer::status() const {
 
 // What the client calls it; else a number that no other request of this server has.
 std::string InferenceServer::request_id_of(const HttpExchange& exchange) {
-  if (std::optional<std::string> given = exchange.header("X-Request-Id"); given && !given->empty())
-    return *std::move(given);
+  if (const auto given = exchange.header("X-Request-Id"); given && !given->empty())
+    return std::string(*given);
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(next_id_++));
   return text;
@@ -128,9 +128,8 @@ bool InferenceServer::admits(const Ref<HttpExchange>& exchange, const Route& rou
       route.kind == Kind::kPage)
     return true;
   constexpr std::string_view kBearer = "Bearer ";
-  const std::optional<std::string> given = exchange->header("Authorization");
-  if (given && given->starts_with(kBearer) &&
-      same_secret(std::string_view(*given).substr(kBearer.size()), options_.token))
+  const std::string_view given = exchange->header("Authorization").value_or("");
+  if (given.starts_with(kBearer) && same_secret(given.substr(kBearer.size()), options_.token))
     return true;
   fail(exchange,
        Error(ErrorCode::kUnauthenticated, "a request needs the header Authorization: Bearer TOKEN"),
@@ -204,7 +203,7 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
   inference->npy = exchange->header("Content-Type").value_or("").starts_with(kNpy);
   ++in_flight_;
   const Body sent = exchange->take_body();
-  const std::string encoding = exchange->header("Content-Encoding").value_or("");
+  const std::string encoding(exchange->header("Content-Encoding").value_or(""));
   auto parse = [sent, encoding, json_bytes = *json_bytes, npy = inference->npy, model,
                 most = options_.most_body_bytes]() -> Result<InferRequest> {
     MILLRACE_TRY(const Body body, unpack_body(sent, encoding, most));
@@ -291,7 +290,7 @@ void InferenceServer::send(const Ref<HttpExchange>& exchange, int status, const 
                            InferAnswer answer, HttpHeaders headers) {
   headers.emplace_back("Content-Type", type);
   const std::string request_id = request_id_of(*exchange);
-  const std::string traceparent = exchange->header("traceparent").value_or("");
+  const std::string traceparent(exchange->header("traceparent").value_or(""));
   headers.emplace_back("X-Request-Id", request_id);
   if (!traceparent.empty()) headers.emplace_back("traceparent", traceparent);
   if (draining_) headers.emplace_back("Connection", "close");

@@ -4,11 +4,17 @@
 #include <event2/event.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <ctime>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "millrace/core/async/blocking.h"
 #include "millrace/core/base/free_by.h"
 #include "millrace/core/loop/event_bridge.h"
 #include "tests/tools/serve/raw_client.h"
@@ -19,6 +25,7 @@ namespace {
 using testing::Client;
 
 // Answers each path with as many bytes as it says, and keeps the order in which answers have ended.
+// The path /none is not answered before its client has gone.
 class Rig {
  public:
   Rig()
@@ -43,12 +50,18 @@ class Rig {
     });
     thread_.join();
   }
+  // That the client of /none has gone.
+  Future<void> gone() { return gone_.future(); }
   // Read when it has stopped.
   const std::vector<std::string>& ended() const { return ended_; }
 
  private:
   void answer(const Ref<HttpExchange>& exchange) {
     const std::string path = exchange->path();
+    if (path == "/none") {
+      waiting_.emplace(exchange->gone(), [this, exchange] { gone_.set_value(); });
+      return;
+    }
     exchange->answer(200, {}, {.head = std::string(std::stoul(path.substr(1)), 'x')},
                      [this, path] { ended_.push_back(path); });
   }
@@ -58,6 +71,8 @@ class Rig {
   std::unique_ptr<HttpListener> listener_;
   const int port_;
   std::vector<std::string> ended_;
+  Promise<void> gone_;
+  std::optional<std::stop_callback<std::function<void()>>> waiting_;
   std::thread thread_;
 };
 
@@ -83,6 +98,29 @@ TEST(HttpListenerTest, AnAnswerThatIsNotTakenEndsWithItsConnection) {
   EXPECT_EQ(quick.get("/1").body, "x");
   rig.stop();
   EXPECT_EQ(rig.ended(), (std::vector<std::string>{"/1", kLarge}));
+}
+
+TEST(HttpListenerTest, TheEndOfAClientIsSeenInEachRequestOfAConnection) {
+  Rig rig;
+  {
+    Client goes(rig.port());
+    EXPECT_EQ(goes.get("/1").body, "x");
+    EXPECT_EQ(goes.get("/2").body, "xx");
+    goes.send("GET /none HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  EXPECT_TRUE(wait_blocking(rig.gone()));
+}
+
+TEST(HttpListenerTest, AnAnswerHasItsDate) {
+  Rig rig;
+  Client client(rig.port());
+  for (int i = 0; i < 2; ++i) {
+    const std::string date = client.get("/1").header("Date");
+    tm parts{};
+    const char* const end = ::strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    ASSERT_TRUE(end != nullptr && *end == '\0') << date;
+    EXPECT_LE(std::abs(std::difftime(::timegm(&parts), std::time(nullptr))), 60);
+  }
 }
 
 }  // namespace

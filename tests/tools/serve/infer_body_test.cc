@@ -137,6 +137,15 @@ TEST(InferBodyTest, WhatIsWrongIsSaidWithTheNameOfItsTensor) {
   }
 }
 
+TEST(InferBodyTest, BracketsInATextNestNothing) {
+  const std::string id = "\\" + std::string(100, '[') + '"' + std::string(100, '{');
+  const std::string quoted =
+      R"("\\)" + std::string(100, '[') + R"(\")" + std::string(100, '{') + '"';
+  const auto request = parse(R"({"id":)" + quoted + R"(,"inputs":[]})");
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->id, id);
+}
+
 TEST(InferBodyTest, BinaryTensorsFollowTheJsonInTheOrderOfTheInputs) {
   const std::string json =
       R"({"inputs":[{"name":"a","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":3}},)"
