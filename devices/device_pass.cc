@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
+#include "millrace/core/base/pause.h"
 #include "millrace/core/exec/make_executor.h"
 
 namespace millrace::devices {
@@ -37,10 +38,8 @@ bool PassGate::wait() {
   constexpr int kLooks = 16;
   for (int i = 0; i < kLooks; ++i) {
     if (stays_free() && try_enter()) return true;
-#if defined(__x86_64__)
     constexpr int kPauses = 16;
-    for (int pause = 0; pause < kPauses; ++pause) __builtin_ia32_pause();
-#endif
+    for (int pause = 0; pause < kPauses; ++pause) pause_core();
   }
   // The thread inside may have lost its core: this one is offered.
   constexpr std::chrono::microseconds kOfACall(500);

@@ -9,6 +9,7 @@
 
 #include "millrace/core/async/executor.h"
 #include "millrace/core/async/parallel_over.h"
+#include "millrace/core/base/pause.h"
 #include "millrace/core/base/ref.h"
 
 namespace millrace {
@@ -42,9 +43,7 @@ class Job final : public RefCounted, public Pooled {
     constexpr int kLooks = 2000;
     int left = left_.load();
     for (int look = 0; left != 0 && look < kLooks; ++look) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
+      pause_core();
       left = left_.load();
     }
     for (; left != 0; left = left_.load()) left_.wait(left);
