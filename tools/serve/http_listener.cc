@@ -133,7 +133,7 @@ struct HttpListener::Parts {
     const auto* const connection = static_cast<Connection*>(argument);
     ::shutdown(bufferevent_getfd(connection->socket), SHUT_RDWR);
   }
-  // Of a connection that has its socket.
+  // At the first request: a connection has its socket only after on_connection().
   void begin_requests(Connection& connection) const {
     const evutil_socket_t socket = bufferevent_getfd(connection.socket);
     const int on = 1;  // the end of an answer does not wait for acknowledgements
