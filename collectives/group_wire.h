@@ -33,6 +33,7 @@
 #include "millrace/collectives/rendezvous_machine.h"
 #include "millrace/collectives/schedule_run.h"
 #include "millrace/core/async/call_options.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/core/net/group_progress.h"
 #include "millrace/core/net/mesh.h"
 #include "millrace/core/net/wire_bytes.h"
@@ -66,7 +67,7 @@ struct GroupMember {
 
 // All processes count the groups of a name alike.
 struct GroupName {
-  std::string name = {};
+  Braced<std::string> name = {};
   std::uint64_t number = 0;
 };
 
@@ -91,6 +92,7 @@ class GroupWire final : public RefCounted {
 
   const std::string& name() const { return name_.name; }
   std::uint64_t number() const { return name_.number; }
+  std::uint32_t epoch() const { return epoch_; }  // of the mesh
   const Spread& spread() const { return spread_; }
   const std::vector<GroupMember>& members() const { return members_; }
   const Ref<net::Mesh>& mesh() const { return mesh_; }

@@ -2,9 +2,10 @@
 // call is a Future, fits into a graph, and has a deadline. Read next: group_actor.h (matching),
 // rendezvous_machine.h.
 //
-//   std::vector<ProcessGroup> ranks = ProcessGroup::create(system, "train", devices).value();
+//   Result<std::vector<ProcessGroup>> ranks = ProcessGroup::create(system, "train", devices);
+//   if (!ranks) return std::unexpected(ranks.error());
 //   // Rank 1 calls it too.
-//   Future<Buffers> means = ranks[0].all_reduce({gradient}, ReduceOp::kMean);
+//   Future<Buffers> means = ranks->front().all_reduce({gradient}, ReduceOp::kMean);
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
 #include "millrace/core/async/call_options.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/core/net/group_progress.h"
 #include "millrace/devices/device.h"
 
@@ -41,9 +43,10 @@ struct CollectiveOptions {
 struct MeetOptions {
   CallOptions call = {};
   TraceRecorder* trace = nullptr;
-  std::shared_ptr<net::GroupProgress> progress = {};  // to be kept up: for `millrace status`
+  Braced<std::shared_ptr<net::GroupProgress>> progress =
+      {};  // to be kept up: for `millrace status`
   // Ranks of the job, ascending, this one's included; empty: all of the mesh.
-  std::vector<std::uint32_t> processes = {};
+  Braced<std::vector<std::uint32_t>> processes = {};
 };
 
 // Value handle of one rank. All ranks of a group must make the same calls in the same order of

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/core/base/error.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/shape.h"
@@ -39,7 +40,7 @@ struct BatchConstant {
 // A request's bytes of one input: rows first, dense. They have an owner, since a batch may read
 // them after the request has ended by its deadline.
 struct RowInput {
-  std::string name = {};
+  Braced<std::string> name = {};
   devices::HostView view = {};
 };
 // The rows of one output: a view of the batch's array, which it keeps.

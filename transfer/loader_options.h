@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/transfer/batch_plan.h"
 #include "millrace/transfer/staging_pool.h"
@@ -21,7 +22,7 @@ struct LoaderOptions {
   // The shards of the run, and the shard of each device. Left out: one per device, in order.
   // Other ranks of the same run name other shards.
   int shards = 0;
-  std::vector<int> shard_of_device = {};
+  Braced<std::vector<int>> shard_of_device = {};
 
   std::uint64_t epochs = 1;  // 0: endless
   std::uint64_t start_epoch = 0;
@@ -37,8 +38,8 @@ struct LoaderOptions {
   // Lets devices that can use host memory in place do so: no copy, and the staging block is the
   // batch until its consumer releases it.
   bool zero_copy = true;
-  std::shared_ptr<StagingPool> pool = {};  // left out: one of its own, within the budgets
-  TraceRecorder* trace = nullptr;          // one lane per stage, an event per batch (batch_flow)
+  Braced<std::shared_ptr<StagingPool>> pool = {};  // left out: one of its own, within the budgets
+  TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch (batch_flow)
   // For batch_flow, where the run has devices of other loaders: the place of the first device of
   // this one among all of them, and their number. 0: these are all.
   std::size_t first_flow_device = 0;

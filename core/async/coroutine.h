@@ -12,12 +12,12 @@
 //   Future<int> n = spawn(executor, length(text));
 //
 // g++ 12 gets braces inside an awaited expression wrong. What they make of Millrace's own types is
-// safe (core/base/braced.h); two things that no signature of ours can mend are named before:
+// safe (core/base/braced.h); what no signature of ours can mend is named before:
 //  - A std::initializer_list does not compile ("array used as initializer"):
 //    `co_await device.put(std::vector<float>{1, 2}, {2})`. Write `std::vector<float> x = {1, 2};`
 //    and `co_await device.put(std::move(x), {2})`, or name the future and await that.
 //  - What an aggregate owns is destroyed twice: `co_await ref.ask(Message{.name = name})`. Name the
-//    message, or give it a constructor.
+//    message, or give it a constructor. So is what a lambda owns that is written within braces.
 //
 // Invariants:
 //  - CO-1 a coroutine runs on its home executor. A drop by that executor may destroy its locals on

@@ -36,6 +36,12 @@ class Braced : public T {
     T::operator=(static_cast<T&&>(Braced(std::move(other))));
     return *this;
   }
+  template <class U>
+    requires(std::is_assignable_v<T&, U> && !std::is_convertible_v<U, Braced>)
+  Braced& operator=(U&& value) {  // a string from a view of one, ...
+    T::operator=(std::forward<U>(value));
+    return *this;
+  }
   ~Braced() {
     if (self_ != this) ::new (static_cast<void*>(static_cast<T*>(this))) T();
   }

@@ -6,12 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/core/base/error.h"
 
 namespace millrace {
 
 // A variable of the process's environment, or of a test's.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+using Variables = Braced<std::function<std::optional<std::string>(const std::string& name)>>;
 
 // Where this process stands in a job of several: for backends whose devices span them.
 struct ProcessPlace {

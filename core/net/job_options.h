@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/core/base/clock.h"
 #include "millrace/core/base/process_place.h"
 #include "millrace/core/net/handshake.h"
@@ -15,10 +16,11 @@
 namespace millrace::net {
 
 struct JobOptions {
-  std::string job = {};
-  std::string address = {};           // of the host
+  Braced<std::string> job = {};
+  Braced<std::string> address = {};   // of the host
   std::optional<Secret> secret = {};  // all connections of the job prove it, where there is one
-  std::string folder = {};  // this user's alone, with the sockets of ranks; empty: that of address
+  Braced<std::string> folder =
+      {};  // this user's alone, with the sockets of ranks; empty: that of address
   std::optional<LinkKind> links = {};  // nullopt: as the host is reached
   bool hosted = false;                 // rank 0's process is the host, and comes and goes with it
   std::uint32_t rank = 0;

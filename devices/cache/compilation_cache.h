@@ -8,13 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/devices/cache/entry_folder.h"
 #include "millrace/devices/client.h"
 
 namespace millrace::devices {
 
 struct CompilationCacheOptions {
-  std::string folder = {};
+  Braced<std::string> folder = {};
   bool read_only = false;  // nothing is written, not even the time of the last use
   std::uint64_t max_bytes = std::uint64_t{4} << 30;  // of all entries
 

@@ -76,6 +76,8 @@ TEST(BracedTest, IsCopiedMovedAndAssignedAsItsType) {
   b = std::move(d);
   EXPECT_EQ(owner.use_count(), 3);
   c.owner = nullptr;
+  c.text = std::string_view("a view");
+  EXPECT_EQ(c.text, "a view");
   const std::shared_ptr<int> out = std::move(b.owner);
   EXPECT_EQ(out, owner);
   EXPECT_EQ(owner.use_count(), 2);

@@ -121,7 +121,8 @@ struct Read {
 Status read_weights(const ModelSource& source, Read& read) {
   if (std::ranges::none_of(read.programs.front().inputs, is_weight)) return {};
   const std::string own = read.manifest.weights.empty() ? kWeightsFile : read.manifest.weights;
-  const std::string path = source.weights.empty() ? source.folder + "/" + own : source.weights;
+  const std::string& given = source.weights;
+  const std::string path = given.empty() ? source.folder + "/" + own : given;
   Result<SafetensorsFile> file = open_weights(path);
   if (!file) {
     return std::unexpected(file.error().with_context(

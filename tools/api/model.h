@@ -1,10 +1,11 @@
 // Model: a model folder that is ready to answer requests: its `predict` programs, compiled for
 // every batch size, and its weights, once on each device and shared by all of them.
 //
-//   Model model = wait_blocking(Model::load(runtime, {.folder = "tools/models/mnist",
-//                                                     .weights = "checkpoints"})).value();
-//   wait_blocking(model.warm_up());
-//   batcher.add(model.batches());
+//   Result<Model> model = wait_blocking(Model::load(
+//       runtime, {.folder = "tools/models/mnist", .weights = "checkpoints"}));
+//   if (!model) return std::unexpected(model.error());
+//   if (Status warm = wait_blocking(model->warm_up()); !warm) return warm;
+//   return batcher.add(model->batches());
 //
 // The inputs of role `param` and `state` are the weights, all others the rows of requests. Read
 // next: transfer/batcher.h, model_manifest.h.
@@ -17,6 +18,7 @@
 
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/async/future.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/tools/api/model_manifest.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/transfer/batch_model.h"
@@ -24,13 +26,13 @@
 namespace millrace {
 
 struct ModelSource {
-  std::string folder = {};
-  std::string name = {};  // for requests; empty: as the manifest says
+  Braced<std::string> folder = {};
+  Braced<std::string> name = {};  // for requests; empty: as the manifest says
   // A file in the format safetensors, a checkpoint, or a folder of checkpoints, whose newest is
   // taken. Empty: the manifest's weights; else weights.safetensors of the folder, if programs need
   // any.
-  std::string weights = {};
-  std::vector<std::int64_t> sizes = {};  // batch sizes; empty: all that were exported
+  Braced<std::string> weights = {};
+  Braced<std::vector<std::int64_t>> sizes = {};  // batch sizes; empty: all that were exported
 };
 
 // Value handle. Its buffers go with the last copy and the last batch that runs on it.

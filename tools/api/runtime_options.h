@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/base/braced.h"
 #include "millrace/core/base/error.h"
 #include "millrace/core/net/job_options.h"
 #include "millrace/devices/cache/compilation_cache.h"
@@ -26,12 +27,12 @@ struct RuntimeOptions {
   static constexpr int kMostDevices = 1024;
   static int most_threads();  // 16 for each core: beyond it a program makes no way
 
-  std::string device = {};  // PJRT_DEVICE, a kind of device; empty: the runtime picks
+  Braced<std::string> device = {};  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   // Where device was named, in errors, unless PJRT_DEVICE says the same.
-  std::string device_said_by = "RuntimeOptions::device";
+  Braced<std::string> device_said_by = "RuntimeOptions::device";
   // Kinds that are opened besides it, named alike ("cpu"): their devices, all of each, come behind
   // its own. One that is open already is not opened again.
-  std::vector<std::string> more_devices = {};
+  Braced<std::vector<std::string>> more_devices = {};
   // GPU_NUM_DEVICES, of a device that is no CPU. How many, of a plugin the first ones; left out: as
   // the backend's variable says (CPU_NUM_DEVICES), else all. Runtime::create: kInvalidArgument
   // where a plugin has fewer.
@@ -43,7 +44,7 @@ struct RuntimeOptions {
   int blocking_threads = 4;  // for files, compilation and plugin calls
   // Threads and a loop that it shares with other runtimes, in the place of those of its own, whose
   // two numbers above are not read then (tools/api/runtime_threads.h). nullptr: it makes its own.
-  std::shared_ptr<RuntimeThreads> shared_threads = {};
+  Braced<std::shared_ptr<RuntimeThreads>> shared_threads = {};
   devices::DeviceLimits limits = {};  // of each device
   // How long close() waits for what a plugin has begun; then it is given up, and close() reports
   // which calls have not ended. A function of the plugin that has not even returned is waited for a
@@ -52,21 +53,21 @@ struct RuntimeOptions {
   Duration close_timeout = std::chrono::seconds(60);
   bool trace = false;  // records a timeline (Runtime::trace)
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
-  std::vector<devices::pjrt::PluginEntry> plugins = {};
+  Braced<std::vector<devices::pjrt::PluginEntry>> plugins = {};
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
   // "%p" in it stands for the number of the process. Without it, the processes of a job make one
   // file together (tools/trace/trace_parts.h). Empty: no file.
-  std::string trace_file = {};
+  Braced<std::string> trace_file = {};
   // For plugins whose devices span the processes of a job: where this one stands, as its launcher
   // says by variables (core/base/process_place.h), and a store that all share and that outlives the
   // runtime; nullptr: that of the job below.
   devices::ProcessPlace process = {};
   KeyValueStore* store = nullptr;
   // MILLRACE_STORE. The job that the runtime joins as it is made, and leaves as it closes.
-  std::optional<net::JobOptions> job = {};
+  Braced<std::optional<net::JobOptions>> job = {};
   // MILLRACE_COMPILATION_CACHE. What was compiled is kept in its folder, for the next process: a
   // plugin's programs, and which kernels the embedded CPU device chose by measuring.
-  std::optional<devices::CompilationCacheOptions> compilation_cache = {};
+  Braced<std::optional<devices::CompilationCacheOptions>> compilation_cache = {};
   devices::Variables variables =
       {};  // for backends that have variables of their own; empty: none is set
 

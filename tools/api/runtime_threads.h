@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/core/async/executor.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/core/base/error.h"
 #include "millrace/core/loop/event_loop.h"
 
@@ -19,7 +20,7 @@ struct RuntimeThreadsOptions {
   int blocking_threads = 4;  // for files and compilation; at least 1
   // The numbers of the cores, as taskset has them, on which those that compute run; empty: all that
   // the process may use. The loop and the threads for what may block run on all.
-  std::vector<int> cores = {};
+  Braced<std::vector<int>> cores = {};
 };
 
 // Held by shared_ptr: the program's, and that of every Runtime made with it

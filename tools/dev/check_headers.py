@@ -9,6 +9,8 @@ usage: check_headers.py [BUILD_FOLDER]     (default: build, which must be config
 - Each header of tools/dev/public_headers.txt is compiled so by g++ and by clang++-19, with our warnings and those that users
   turn on as errors; each of its types that the list names is made by default, copied and destroyed behind it, if it may, and
   each value in braces is written there as a user writes it.
+- A struct that is written in braces has no member that owns something, unless it is Braced (core/base/braced.h): where such
+  braces stand in an awaited expression, g++ 12 destroys that member twice.
 - An example is compiled with -O2, since g++ finds some things in headers only as it optimises what uses them.
 What passed is not compiled again until it or something of ours that it includes changes.
 """
@@ -36,6 +38,27 @@ def public_headers(text):
     """(header, its types and values) of each line "HEADER: TYPE TYPE{.FIELD=VALUE}" of the list."""
     lines = [line.partition('#')[0].strip() for line in text.split('\n')]
     return [(header.strip(), types.split()) for header, _, types in (line.partition(':') for line in lines if line)]
+
+
+OWNS = re.compile(r'std::optional<(?P<inner>.*)>$|'
+                  r'std::(string(?!_view)|vector|map|set|deque|function|shared_ptr|unique_ptr|stop_token|stop_source|any)\b|'
+                  r'(\w+::)*(ListOf|PooledVector|Ref|Future|Promise|Owner|Error|HostArray|Buffers?|Device|Executable|Program)\b')
+
+
+def owns(type_name):
+    found = OWNS.match(type_name.strip())
+    return bool(found) and (found['inner'] is None or owns(found['inner']))
+
+
+def owning_members(text, name):
+    """"TYPE MEMBER" of each member of `struct name` that owns something and is not Braced; none where the text has no such struct."""
+    body = re.search(r'^struct %s(?: final)? \{\n(.*?)^\};' % name, text, re.S | re.M)
+    if not body:
+        return []
+    code = re.sub(r'//[^\n]*', '', body[1])
+    return [f'{kind} {member}' for kind, member in
+            re.findall(r'^  ((?:[\w:]|<[^;={}()]*>|[*&]| (?=[\w*&<]))+?) (\w+)\s*(?:=[^;]*)?;', code, re.M)
+            if not kind.startswith(('static', 'using', 'return')) and owns(kind)]
 
 
 def spelled(header):
@@ -136,6 +159,12 @@ def main():
     for header in gone:
         print(f'{LIST}: {header}: no such header')
 
+    named = {(tree.ours(spelled(header)), w.partition('{')[0].split('::')[-1]) for header, words in public for w in words if '{' in w}
+    unbraced = [(name, member) for header, name in sorted(named) if header in headers
+                for member in owning_members(tree.read(header), name)]
+    for name, member in unbraced:
+        print(f'{name} is written in braces, and its member "{member}" owns something: make it Braced (core/base/braced.h)')
+
     # Compiler, flags, source and the header in it.
     checked = {tree.ours(spelled(h)) for h, _ in public}
     others = [h for h in headers if h not in checked] if os.environ.get('MILLRACE_LONG') else []
@@ -145,7 +174,7 @@ def main():
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'headers'))
     work = [(*w, closures.digest(tree.ours(spelled(w[3])), *w)) for w in work]
     new = [w for w in work if not cache.has(w[4])]
-    failures = len(gone)
+    failures = len(gone) + len(unbraced)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for outcomes in pool.map(lambda batch: compile_batch(batch, build), batches(new, closures)):
             for (compiler, _, _, what, digest), good, words in outcomes:
