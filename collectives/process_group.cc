@@ -200,6 +200,8 @@ Status ProcessGroup::spawn_actors(const std::shared_ptr<Core>& core) {
   if (core->wire) {
     label +=
         " " + std::to_string(core->wire->number()) + " from rank " + std::to_string(core->first);
+    // That of the world before may still be there, as long as the program has its members.
+    if (core->wire->epoch() > 0) label += " of epoch " + std::to_string(core->wire->epoch());
   }
   // Between processes a call costs wake-ups enough without one of the actor.
   MILLRACE_TRY(core->group,

@@ -66,6 +66,10 @@ void Dial::take_record(const Result<std::string>& found) {
   Result<MeshRecord> record = read_record(*found, plan_.hello.to);
   if (!record) return done(DialEnd::Kind::kFailed, record.error());
   record_ = *std::move(record);
+  if (record_->address.empty()) {
+    return done(DialEnd::Kind::kEnded,
+                Error(ErrorCode::kUnavailable, "it left the job before it had talked to any rank"));
+  }
   if (plan_.deadline != kNoDeadline) {
     limit_ = plan_.transport.timers().schedule(
         plan_.deadline, [self = self()] { self->leave("no answer came before the deadline"); });

@@ -159,12 +159,20 @@ Future<void> Mesh::close() {
   return closed_;
 }
 
-// Others that find no listener any more ask the store whether this process has ended.
+// Others that find no listener any more ask the store whether this process has ended; others that
+// wait for the address of one that never listened find that.
 void Mesh::begin_close() {
-  if (!entrance_) return end_links();
+  std::uint32_t epoch = 0;
+  {
+    MutexLock lock(mutex_);
+    epoch = epoch_;
+  }
+  const MeshRecord gone{{options_.rank, options_.host, options_.pid}, options_.incarnation, {}};
   const TimePoint until = transport_.timers().clock().now() + options_.farewell;
-  with_deadline(store_.put(ended_key(options_.name, options_.incarnation), "ended"), until,
-                transport_.timers())
+  Future<void> written =
+      entrance_ ? store_.put(ended_key(options_.name, options_.incarnation), "ended")
+                : store_.put(record_key(options_.name, epoch, options_.rank), encode_record(gone));
+  with_deadline(written, until, transport_.timers())
       .then(home(), [self = self()](Result<void>) { self->end_links(); })
       .ignore();
 }

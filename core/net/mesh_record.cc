@@ -60,8 +60,7 @@ Result<MeshRecord> read_record(std::string_view text, std::uint32_t rank) {
   const auto [end, error] = std::from_chars(pid->begin(), pid->end(), record.who.pid);
   if (error != std::errc() || end != pid->end() || record.who.pid < 0) return wrong("the pid");
   if (!is_host_name(record.who.host)) return wrong("the host");
-  if (record.address.empty() || record.address.size() > kMostAddressBytes)
-    return wrong("the address");
+  if (record.address.size() > kMostAddressBytes) return wrong("the address");
   return record;
 }
 

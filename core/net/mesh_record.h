@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostAddressBytes = 255;
 struct MeshRecord {
   JobMember who = {};
   Incarnation incarnation = {};
-  std::string address = {};  // for Transport::connect()
+  // For Transport::connect(); empty: it has ended, and never listened.
+  std::string address = {};
   bool operator==(const MeshRecord&) const = default;
 };
 

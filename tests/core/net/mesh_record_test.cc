@@ -41,7 +41,6 @@ TEST(MeshRecordTest, WhatIsNoRecordIsAnErrorThatNamesTheRank) {
   with("node-1", "");
   with("node-1", "a b");
   with("node-1", std::string(256, 'h'));
-  with("unix:/run/job/3", "");
   with("unix:/run/job/3", std::string(256, 'a'));
   with("0011", "0O11");
   with("0011", "0011a");
@@ -52,6 +51,14 @@ TEST(MeshRecordTest, WhatIsNoRecordIsAnErrorThatNamesTheRank) {
     EXPECT_EQ(read.error().code(), ErrorCode::kDataLoss);
     EXPECT_NE(read.error().message().find("rank 7"), std::string::npos);
   }
+}
+
+TEST(MeshRecordTest, OneThatNeverListenedHasNoAddress) {
+  MeshRecord gone = example();
+  gone.address.clear();
+  const auto read = read_record(encode_record(gone), gone.who.rank);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(*read, gone);
 }
 
 TEST(MeshRecordTest, KeysDifferByEpochRankAndIncarnation) {

@@ -203,6 +203,22 @@ TEST(MeshTest, ARankThatEndedBeforeThereWasALinkIsNoLossEither) {
   job.close_all();
 }
 
+TEST(MeshTest, ARankThatEndsWithoutAStartIsWaitedForNoLonger) {
+  Simulation sim(1);
+  MeshJob job(sim, 2);
+  job.keep(job.add(job.options(0)));
+  EXPECT_TRUE(job.run(job.start(*job.processes[0])).has_value());
+  const Future<void> sent = job.mesh(0).send(1, numbered(0));
+  sim.run_for(seconds(1));
+  EXPECT_FALSE(sent.ready());
+  job.keep(job.add(job.options(1)));
+  EXPECT_TRUE(job.run(job.mesh(1).close()).has_value());
+  const Error error = job.run(sent).error();
+  EXPECT_NE(error.detail<PeerEnded>(), nullptr) << error.message();
+  EXPECT_TRUE(mentions(error, "before it had talked to any rank")) << error.message();
+  job.close_all();
+}
+
 TEST(MeshTest, ACutLinkIsALossOnBothSidesAndFailsWhatIsQueued) {
   for_each_seed(100, [](Simulation& sim) {  // ME-2, ME-5
     MeshJob job(sim, 3);
