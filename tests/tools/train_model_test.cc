@@ -45,6 +45,43 @@ TEST(ModelTest, UnknownWayToCombineIsRefused) {
   EXPECT_TRUE(has(error, "combine 'max' is not known here")) << error;
 }
 
+// A program with this one input.
+std::string error_of_input(const std::string& fields) {
+  return error_of(R"({"name": "p", "kind": "grad", "rows": null, "file": "g.mlir", "outputs": [],
+                      "inputs": [{"name": "x", )" +
+                  fields + "}]}");
+}
+
+TEST(ModelTest, UnknownRoleIsNamedWithThoseThatAreKnown) {
+  const std::string error = error_of_input(R"("role": "weights", "shape": [2], "dtype": "f32")");
+  EXPECT_TRUE(has(error, "array 'x'")) << error;
+  EXPECT_TRUE(has(error, "role 'weights' is not known here; known: seed, param, ")) << error;
+  EXPECT_TRUE(has(error, ", input, output")) << error;
+}
+
+TEST(ModelTest, WrongShapeOrDtypeIsNamedAlone) {
+  const std::string dtype = error_of_input(R"("role": "images", "shape": [2], "dtype": "float32")");
+  EXPECT_TRUE(
+      has(dtype, "dtype 'float32' is not known here; known, as StableHLO spells them: i1, "))
+      << dtype;
+  EXPECT_TRUE(has(dtype, ", f32, f64, ")) << dtype;
+  EXPECT_FALSE(has(dtype, "invalid")) << dtype;
+  const std::string negative =
+      error_of_input(R"("role": "images", "shape": [2, -1], "dtype": "f32")");
+  EXPECT_TRUE(has(negative, "shape [2,-1] has a negative dimension")) << negative;
+  const std::string many =
+      error_of_input(R"("role": "images", "shape": [1,1,1,1,1,1,1,1,1,1,1,1,1], "dtype": "f32")");
+  EXPECT_TRUE(has(many, "has more than 12 dimensions")) << many;
+}
+
+TEST(ModelTest, FolderWithoutAManifestIsNamedForEveryCommand) {
+  const auto model = Model::load("/nowhere");
+  ASSERT_FALSE(model);
+  EXPECT_TRUE(has(model.error().message(), "; name the folder of a model"))
+      << model.error().message();
+  EXPECT_FALSE(has(model.error().message(), "--model")) << model.error().message();
+}
+
 TEST(ModelTest, FieldOfAWrongTypeIsNamedWithItsProgramAndArray) {
   const std::string error = error_of(
       R"({"name": "grad", "kind": "grad", "rows": null, "file": "g.mlir", "outputs": [],

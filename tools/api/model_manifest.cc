@@ -13,6 +13,7 @@
 namespace millrace {
 namespace {
 
+using devices::DType;
 using devices::Shape;
 using Json = nlohmann::json;
 
@@ -37,7 +38,32 @@ Result<TensorRole> role_from(const std::string& text) {
   for (const auto& [name, role] : kRoles) {
     if (name == text) return role;
   }
-  return fail(ErrorCode::kInvalidArgument, "role '" + text + "' is not known here");
+  std::string known;
+  for (const auto& [name, role] : kRoles) known.append(known.empty() ? "" : ", ").append(name);
+  return fail(ErrorCode::kInvalidArgument,
+              "role '" + text + "' is not known here; known: " + known);
+}
+
+// Tokens are read, but no array of a model is one.
+Result<DType> dtype_from(const std::string& text) {
+  if (const std::optional<DType> dtype = devices::dtype_from_string(text)) return *dtype;
+  std::string known;
+  for (int i = 1; i < static_cast<int>(DType::kToken); ++i)
+    known.append(i == 1 ? "" : ", ").append(devices::to_string(static_cast<DType>(i)));
+  return fail(ErrorCode::kInvalidArgument, "dtype '" + text +
+                                               "' is not known here; known, as StableHLO spells "
+                                               "them: " +
+                                               known);
+}
+
+Status check_dimensions(const std::vector<std::int64_t>& dims) {
+  const std::string shape = "shape " + json_text(Json(dims)).substr(0, 60);
+  if (dims.size() > devices::kMaxRank) {
+    return fail(ErrorCode::kInvalidArgument,
+                shape + " has more than " + std::to_string(devices::kMaxRank) + " dimensions");
+  }
+  if (std::ranges::all_of(dims, [](std::int64_t d) { return d >= 0; })) return {};
+  return fail(ErrorCode::kInvalidArgument, shape + " has a negative dimension");
 }
 
 // The field of an object; T = Json takes any.
@@ -63,12 +89,9 @@ Result<TensorSpec> parse_tensor(const Json& json) {
     MILLRACE_TRY(tensor.role, role_from(role));
     MILLRACE_TRY(const auto dims, field<std::vector<std::int64_t>>(json, "shape"));
     MILLRACE_TRY(const std::string dtype_name, field<std::string>(json, "dtype"));
-    const auto dtype = devices::dtype_from_string(dtype_name);
-    const bool valid = dims.size() <= devices::kMaxRank &&
-                       std::ranges::all_of(dims, [](auto d) { return d >= 0; });
-    if (!dtype || !valid)
-      return fail(ErrorCode::kInvalidArgument, "it has no valid shape and dtype");
-    tensor.shape = Shape(*dtype, dims);
+    MILLRACE_TRY(const DType dtype, dtype_from(dtype_name));
+    MILLRACE_TRY_STATUS(check_dimensions(dims));
+    tensor.shape = Shape(dtype, dims);
     tensor.donated = json.value("donated", false);
     if (json.contains("length_dimension")) {
       MILLRACE_TRY(const int dimension, field<int>(json, "length_dimension"));
@@ -140,7 +163,7 @@ Result<ModelManifest> ModelManifest::read(const std::string& folder) {
   const Result<std::string> text = read_file(manifest.path);
   if (!text) {
     return std::unexpected(text.error().with_context(
-        "a model folder has a manifest.json (tools/models/README.md); --model names the folder"));
+        "a model folder has a manifest.json (tools/models/README.md); name the folder of a model"));
   }
   try {
     const Json json = Json::parse(*text);

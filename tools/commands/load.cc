@@ -65,7 +65,7 @@ Result<ExitCode> load_command(const LoadFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(console, limit_options));
   const Result<load::LoadReport> report = load::run_load(setting, limits->call().stop);
   if (bar) console.words("\r\x1b[2K");
-  if (!report) return std::unexpected(report.error());
+  if (!report) return std::unexpected(limits->at_end(report.error(), "before the first request"));
   if (!flags.svg.empty())
     MILLRACE_TRY_STATUS(write_picture(flags.svg, report->svg(title_of(flags, setting))));
   MILLRACE_TRY_STATUS(console.data(flags.json ? report->json() + "\n" : report->words()));

@@ -13,12 +13,14 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "millrace/core/async/future.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/launch_hint.h"
 #include "millrace/tools/commands/suggestion.h"
 #include "millrace/tools/train/step_watch.h"
 
@@ -395,15 +397,37 @@ std::vector<std::string> words_of(const CLI::App& command) {
   return words;
 }
 
+// One for which the words behind the value were not looked at.
+bool is_of_value(const CLI::ParseError& error) {
+  return dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
+         dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+}
+
+// words: what is wrong, and "; see ".
+int usage_exit(const std::string& name, const std::string& words) {
+  Console(name).error(Error(ErrorCode::kInvalidArgument, words + name + " --help"));
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+// Empty: launch was not asked for, or knows nothing better to say than the error does.
+std::string hint_of_launch(const CLI::App& app, const CLI::ParseError& error,
+                           const std::vector<std::string>& words) {
+  const bool help = dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr;
+  if (!app.got_subcommand("launch") || is_of_value(error)) return "";
+  if (error.get_exit_code() == 0 && !help) return "";
+  const auto launch = std::ranges::find(words, "launch");
+  if (launch == words.end()) return "";
+  return launch_hint(*app.get_subcommand("launch"), {launch + 1, words.end()});
+}
+
 // CLI11 reports a missing option before an unknown word, though a slip in the word is often why it
-// is missing. Where a value is wrong, the words behind it were not looked at.
+// is missing.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   if (const auto chosen = app.get_subcommands(); !chosen.empty()) command = chosen.front();
-  std::vector<std::string> unknown = app.remaining(true);
-  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
-                        dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
-  if (is_value) unknown.clear();
+  std::vector<std::string> unknown = command->remaining();  // before words that it left to app
+  if (unknown.empty()) unknown = app.remaining(true);
+  if (is_of_value(error)) unknown.clear();
   const std::string name = command == &app ? "millrace" : "millrace " + command->get_name();
   std::string words = error.what();
   const char* see = "; see ";
@@ -414,8 +438,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
       see = " See ";
     }
   }
-  Console(name).error(Error(ErrorCode::kInvalidArgument, words + see + name + " --help"));
-  return static_cast<int>(ExitCode::kUsage);
+  return usage_exit(name, words + see);
 }
 
 }  // namespace
@@ -470,6 +493,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (const std::string hint = hint_of_launch(app, error, {argv + 1, argv + argc}); !hint.empty())
+      return usage_exit("millrace launch", hint + "; see ");
     // --help and --version come here too.
     if (error.get_exit_code() != 0) return report_usage(app, error);
     app.exit(error);

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/base/clock.h"
@@ -13,6 +15,16 @@
 namespace millrace::load {
 
 enum class Outcome { kAnswered, kRefused, kError };  // 200; 429 or 503; all else
+
+// An answer of a server that is an error.
+struct FailedAnswer {
+  int status = 0;
+  std::string error = {};  // error_line() of its body
+};
+
+// What the body of such an answer says, in a line: the member "error" of a JSON object, else its
+// first line. Long ones are cut, and control characters are "\x1b".
+std::string error_line(std::string_view body);
 
 // Latencies of the requests that were answered in a part of the run.
 struct LatencySlice {
@@ -32,6 +44,8 @@ class LoadReport {
   // In order of `ended`. latency: from the arrival, or where that was later in a closed loop, from
   // the sending.
   void add(TimePoint ended, Outcome outcome, Duration latency);
+  // Beside add() with kError, where there is an answer; the first one is kept.
+  void add_failed_answer(int status, std::string_view body);
   // Closes the last slice; nothing is added after it.
   void finish(TimePoint now);
 
@@ -39,12 +53,14 @@ class LoadReport {
   std::uint64_t answered() const { return answered_; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t errors() const { return errors_; }
+  const std::optional<FailedAnswer>& first_failed() const { return first_failed_; }
   double answered_per_second() const;  // until the last that ended, or now at finish()
   const LatencyHistogram& latencies() const { return all_; }
   const std::vector<LatencySlice>& slices() const { return slices_; }
 
   // {"event":"end","requests":...,"errors":...,"refused":...,"requests_per_second":...,
-  //  "latency_ms":{"p50":...,"p90":...,"p99":...,"p999":...,"max":...}}
+  //  "latency_ms":{"p50":...,"p90":...,"p99":...,"p999":...,"max":...},
+  //  "first_error":{"status":...,"error":...}}; first_error is null where no answer was an error.
   std::string json() const;
   // The same in words, a few lines.
   std::string words() const;
@@ -66,6 +82,7 @@ class LoadReport {
   std::uint64_t answered_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t errors_ = 0;
+  std::optional<FailedAnswer> first_failed_;
 };
 
 }  // namespace millrace::load

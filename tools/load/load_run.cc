@@ -71,9 +71,7 @@ class Run {
     if (made) evhttp_connection_set_timeout_tv(made.get(), &timeout);
     return made;
   }
-  std::string where() const {
-    return setting_.target.host + ":" + std::to_string(setting_.target.port);
-  }
+  std::string where() const { return host_and_port(setting_.target); }
   void add_headers(evhttp_request* request) const {
     evkeyvalq* const headers = evhttp_request_get_output_headers(request);
     evhttp_add_header(headers, "Host", where().c_str());
@@ -82,9 +80,10 @@ class Run {
   }
   Result<std::string> get(const std::string& path);
   Status prepare();
+  void on_stop();
   void send_due();
   bool send(Client& client, TimePoint since);
-  void on_answer(Client& client, int status);
+  void on_answer(Client& client, evhttp_request* answer);
   void end_if_done();
 
   const LoadSetting& setting_;
@@ -122,6 +121,8 @@ Result<std::string> Run::get(const std::string& path) {
   if (evhttp_make_request(connection.get(), request, EVHTTP_REQ_GET, path.c_str()) != 0)
     return fail(ErrorCode::kUnavailable, "cannot ask " + where() + " for " + path);
   event_base_dispatch(base_.get());
+  if (stop_.stop_requested())
+    return fail(ErrorCode::kCancelled, where() + path + " had not answered yet");
   if (answer.status == 200) return answer.body;
   if (answer.status == 0) {
     return fail(ErrorCode::kUnavailable,
@@ -129,7 +130,7 @@ Result<std::string> Run::get(const std::string& path) {
   }
   return fail(ErrorCode::kUnavailable, where() + path + " answers " +
                                            std::to_string(answer.status) + ": " +
-                                           answer.body.substr(0, 200));
+                                           error_line(answer.body));
 }
 
 Status Run::prepare() {
@@ -161,8 +162,7 @@ bool Run::send(Client& client, TimePoint since) {
   evhttp_request* const request = evhttp_request_new(
       [](evhttp_request* done, void* of) {
         auto& answered = *static_cast<Client*>(of);
-        answered.run->on_answer(answered,
-                                done == nullptr ? 0 : evhttp_request_get_response_code(done));
+        answered.run->on_answer(answered, done);
       },
       &client);
   if (request == nullptr) return false;
@@ -208,10 +208,15 @@ void Run::send_due() {
   end_if_done();
 }
 
-void Run::on_answer(Client& client, int status) {
+// answer: nullptr, or without a status, where none came.
+void Run::on_answer(Client& client, evhttp_request* answer) {
   const TimePoint now = steady_clock().now();
+  const int status = answer == nullptr ? 0 : evhttp_request_get_response_code(answer);
+  const Outcome outcome = outcome_of(status);
   client.busy = false;
-  report_->add(now, outcome_of(status), now - client.since);
+  report_->add(now, outcome, now - client.since);
+  if (outcome == Outcome::kError && status != 0 && !report_->first_failed())
+    report_->add_failed_answer(status, text_of(evhttp_request_get_input_buffer(answer)));
   if (status != 200 && setting_.plan.rate == 0) {  // what refuses at once is not asked without end
     const timeval pause = {.tv_sec = 0, .tv_usec = 1000};
     event_add(arrivals_.get(), &pause);
@@ -226,10 +231,21 @@ void Run::end_if_done() {
   if (!busy && plan_->ended(now)) event_base_loopbreak(base_.get());
 }
 
+// On the loop: what get() waits for comes too late, or the plan ends.
+void Run::on_stop() {
+  if (!plan_) {
+    event_base_loopbreak(base_.get());
+  } else {
+    send_due();
+  }
+}
+
 Result<LoadReport> Run::run() {
   if (!base_) return fail(ErrorCode::kResourceExhausted, "there is no memory for an event loop");
-  MILLRACE_TRY_STATUS(prepare());
   MILLRACE_TRY(EventBridge bridge, EventBridge::create(base_.get()));
+  Executor& loop = bridge.executor();
+  const std::stop_callback stopped(stop_, [this, &loop] { post(loop, [this] { on_stop(); }); });
+  MILLRACE_TRY_STATUS(prepare());
   const TimePoint begin = steady_clock().now();
   plan_.emplace(setting_.plan, begin);
   report_.emplace(begin, setting_.plan.length);
@@ -247,11 +263,7 @@ Result<LoadReport> Run::run() {
   const timeval second{.tv_sec = 1, .tv_usec = 0};
   event_add(seconds_.get(), &second);
   event_active(arrivals_.get(), EV_TIMEOUT, 0);
-  Executor& loop = bridge.executor();
-  {
-    const std::stop_callback stopped(stop_, [this, &loop] { post(loop, [this] { send_due(); }); });
-    event_base_dispatch(base_.get());
-  }
+  event_base_dispatch(base_.get());
   report_->finish(steady_clock().now());
   clients_.clear();
   arrivals_.reset();

@@ -24,8 +24,9 @@ struct LoadSetting {
   std::function<void(const LoadReport&, TimePoint)> progress = {};  // once a second
 };
 
-// A stop ends it early, with the report of what has come. kUnavailable: nothing answers there, or
-// not as a server of the protocol; the errors of make_body and only_model.
+// A stop ends it early, with the report of what has come. kCancelled: it came before the server had
+// described its model. kUnavailable: nothing answers there, or not as a server of the protocol; the
+// errors of make_body and only_model.
 Result<LoadReport> run_load(const LoadSetting& setting, const std::stop_token& stop);
 
 }  // namespace millrace::load

@@ -84,6 +84,11 @@ Result<LoadTarget> parse_target(std::string_view url) {
   return target;
 }
 
+std::string host_and_port(const LoadTarget& target) {
+  const bool is_ipv6 = target.host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
+}
+
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" ||
          (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);

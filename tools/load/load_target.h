@@ -20,6 +20,8 @@ struct LoadTarget {
 // "http://HOST[:PORT][/v2/models/NAME]"; a host of IPv6 is in brackets. kInvalidArgument says what
 // is wrong.
 Result<LoadTarget> parse_target(std::string_view url);
+// "HOST:PORT" as the header Host has it: an address of IPv6 is in brackets.
+std::string host_and_port(const LoadTarget& target);
 // By its name or address alone: "localhost", 127.x.x.x, ::1.
 bool is_loopback(std::string_view host);
 // The one model of GET /v2/models; kFailedPrecondition: there are several, or none.

@@ -341,5 +341,56 @@ TEST(LaunchTest, OptionsThatMakeNoSenseAreRefused) {
   }
 }
 
+TEST(LaunchTest, ProgramWithoutNOrAMarkIsRefusedWithWhatHelps) {
+  struct Row {
+    Words words;
+    std::string says;
+  };
+  const std::string mark = "put -- before the program";
+  for (const Row& row : std::vector<Row>{
+           {{"--", "./x"},
+            "-n is required before the program: how many ranks are started, as in "
+            "millrace launch -n 2 -- ./x; see millrace launch --help\n"},
+           {{"3", "--", "./x"}, "-n is required"},
+           {{"3", "--", "./x"}, "millrace launch -n 3 -- ./x;"},
+           {{"3", "./x"}, "-n is required"},
+           {{"./x"}, "-n is required"},
+           {{"--", "./x", "-n", "3"}, "-n is required before the program"},
+           {{"-n", "3", "./x", "--help"}, mark + ", as in millrace launch -n 3 -- ./x --help;"},
+           {{"-n3", "./x", "-h"}, mark + ", as in millrace launch -n 3 -- ./x -h;"},
+           {{"--ranks=3", "./x", "--foo", "1"},
+            "'--foo' is taken for an option of launch: " + mark},
+           {{"--json", "./x", "--foo"}, "launch -n 2 -- ./x --foo;"},
+           {{"-n", "3", "./x", "--", "a"}, mark + ", not behind it, as in millrace launch -n 3"},
+           {{"-n", "3", "--"}, "a program must follow the --"},
+           {{"-n", "3"}, "PROGRAM is required"},
+           {{"-n", "3", "--grcae", "1", "--", "./x"}, "did you mean '--grace'?"},
+           {{"-n", "0", "./x", "--foo"}, "--ranks"}}) {
+    Words words = row.words;
+    words.insert(words.begin(), "launch");
+    const Outcome o = run_millrace(words);
+    EXPECT_EQ(o.code, 2) << ::testing::PrintToString(words) << o.err;
+    EXPECT_THAT(o.out, IsEmpty()) << ::testing::PrintToString(words);
+    EXPECT_THAT(o.err, HasSubstr(row.says)) << ::testing::PrintToString(words);
+  }
+}
+
+TEST(LaunchTest, OptionsOfLaunchMayStandBehindAProgramWithoutAnyOfItsOwn) {
+  for (const Words& words :
+       {Words{"launch", "-n", "1", "/bin/echo", "a"}, Words{"launch", "/bin/echo", "a", "-n", "1"},
+        Words{"launch", "/bin/echo", "--store", "tcp", "-n1", "a"},
+        Words{"launch", "-n", "1", "--", "/bin/echo", "a"}}) {
+    const Outcome o = run_millrace(words);
+    EXPECT_EQ(o.code, 0) << ::testing::PrintToString(words) << o.err;
+    EXPECT_EQ(o.out, "a\n") << ::testing::PrintToString(words);
+  }
+  for (const Words& words : {Words{"launch", "--help"}, Words{"launch", "-h", "--", "./x"},
+                             Words{"launch", "-n", "2", "--help", "./x"}}) {
+    const Outcome o = run_millrace(words);
+    EXPECT_EQ(o.code, 0) << ::testing::PrintToString(words);
+    EXPECT_THAT(o.out, HasSubstr("--restart-delay")) << ::testing::PrintToString(words);
+  }
+}
+
 }  // namespace
 }  // namespace millrace

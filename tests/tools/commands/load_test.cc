@@ -1,6 +1,9 @@
 // `millrace load` against `millrace serve`: processes and sockets, because those are what is
 // tested.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <fstream>
 #include <memory>
@@ -9,13 +12,45 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/base/descriptor.h"
 #include "tests/tools/commands/process.h"
+#include "tests/tools/serve/raw_client.h"
 #include "tests/tools/serve/scaler_model.h"
 
 namespace millrace::testing {
 namespace {
 
 using Json = nlohmann::json;
+
+// A server that takes connections and answers nothing.
+class SilentServer {
+ public:
+  SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), any, size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), any, &size), 0);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  const std::string& url() const { return url_; }
+  // The head of the next request, whose connection stays open.
+  std::string take() {
+    client_ = Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::string head;
+    char byte = 0;
+    while (!head.ends_with("\r\n\r\n") && ::recv(client_.get(), &byte, 1, 0) == 1) head += byte;
+    return head;
+  }
+
+ private:
+  const Descriptor listener_;
+  Descriptor client_;
+  std::string url_;
+};
 
 class LoadTest : public ::testing::Test {
  protected:
@@ -114,10 +149,43 @@ TEST_F(LoadTest, WhatCannotBeLoadedIsRefusedWithWords) {
   }
 }
 
+// The scaler takes at most four rows.
+TEST_F(LoadTest, TheFirstFailedAnswerIsShown) {
+  serve();
+  const std::vector<std::string> words = {"load", url_, "--rows", "5", "--seconds", "0.1"};
+  const Outcome said = run_millrace(words);
+  EXPECT_EQ(said.code, 1) << said.err;
+  EXPECT_NE(said.out.find("\nthe first error: status 400: "), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("no request was answered"), std::string::npos) << said.out;
+  std::vector<std::string> with_json = words;
+  with_json.emplace_back("--json");
+  const Json first = last_line(run_millrace(with_json).out)["first_error"];
+  EXPECT_EQ(first["status"], 400);
+  EXPECT_NE(first["error"], "");
+}
+
+TEST_F(LoadTest, ASignalEndsItWhileTheServerIsAskedForItsModel) {
+  for (const char* path : {"", "/v2/models/m"}) {
+    for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+      SilentServer silent;
+      Process load(millrace_command({"load", silent.url() + path, "--timeout", "3600"}));
+      EXPECT_TRUE(silent.take().starts_with("GET /v2/models"));
+      load.send(signal);
+      const Outcome& outcome = load.wait();
+      EXPECT_EQ(outcome.code, code) << outcome.err;
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_NE(outcome.err.find("before the first request"), std::string::npos) << outcome.err;
+    }
+  }
+}
+
 TEST_F(LoadTest, ASignalEndsItWithTheReport) {
   serve();
   Process load(millrace_command({"load", url_, "--seconds", "300", "--json"}));
   ASSERT_TRUE(load.wait_until_caught(SIGTERM));
+  Client probe(std::stoi(url_.substr(url_.find(':', 7) + 1)));
+  while (probe.get("/v2/models/m/stats").body.find(R"("inference_count":0)") != std::string::npos) {
+  }
   load.send(SIGTERM);
   const Outcome& outcome = load.wait();
   EXPECT_EQ(outcome.code, 143) << outcome.err;
