@@ -71,6 +71,24 @@ TEST_P(InferenceExampleTest, AnswersItsClientsThoughOthersVanishAndStopsWithNoth
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
+// Batches end in any order, and the protocol has no numbers: answers come as the requests came.
+TEST_P(InferenceExampleTest, AnswersComeInTheOrderOfTheRequests) {
+  const FrameClient client(port_);
+  const std::size_t rows[] = {1, 64, 2, 65, 8};  // 65: an error at once
+  for (int round = 0; round < 20; ++round) {
+    const auto values = [&](std::size_t i) {
+      return std::vector<float>(4 * rows[i],
+                                static_cast<float>(round * 10) + static_cast<float>(i));
+    };
+    for (std::size_t i = 0; i < std::size(rows); ++i) client.send(values(i));
+    for (std::size_t i = 0; i < std::size(rows); ++i) {
+      std::vector<float> expected = values(i);
+      for (float& value : expected) value += value;
+      EXPECT_EQ(client.receive(), rows[i] > 64 ? std::vector<float>() : expected);
+    }
+  }
+}
+
 // Rows that are more than the largest batch are an error, and the connection goes on.
 TEST_P(InferenceExampleTest, AnErrorIsAnAnswerToo) {
   const FrameClient client(port_);

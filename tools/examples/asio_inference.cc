@@ -72,6 +72,7 @@ struct Connection : std::enable_shared_from_this<Connection> {
   Server& server;
   tcp::socket socket;
   std::stop_source gone;                    // takes its queued requests with it
+  Future<void> last = make_ready();         // its latest answer: they go in the order of requests
   std::deque<std::vector<std::byte>> sent;  // frames; the first is being written
   bool finishing = false;                   // it closes once all is written
 
@@ -105,21 +106,22 @@ struct Connection : std::enable_shared_from_this<Connection> {
 };
 
 // One request; it continues on the io_context, as every operation of Asio.
-asio::awaitable<void> answer(std::shared_ptr<Connection> client, std::vector<float> values) {
+asio::awaitable<void> answer(std::shared_ptr<Connection> client, std::vector<float> values,
+                             Future<void> before, Promise<void> written) {
   auto kept = std::make_shared<std::vector<float>>(std::move(values));
-  transfer::RowInput input;
-  input.name = "x";
+  transfer::RowInput input{.name = "x"};
   input.view.data = kept->data();
   input.view.shape = Shape(DType::kF32, {kept->size() / 4, 4});
   input.view.owner = kept;
-  const ListOf<transfer::RowInput> inputs(input);
   transfer::RequestOptions options;
   options.call.stop = client->gone.get_token();
   options.call.deadline = steady_clock().now() + std::chrono::seconds(1);
-  Future<transfer::RowOutputs> running = client->server.batcher->run("double", inputs, options);
+  Future<transfer::RowOutputs> running = client->server.batcher->run("double", input, options);
   const auto rows = co_await client->server.bridge.async_wait(running, asio::use_awaitable);
-  if (!client->socket.is_open()) co_return;
-  client->write(rows ? rows->front().array.bytes() : std::span<const std::byte>());
+  static_cast<void>(co_await client->server.bridge.async_wait(before, asio::use_awaitable));
+  if (client->socket.is_open())
+    client->write(rows ? rows->front().array.bytes() : std::span<const std::byte>());
+  written.set_value();
 }
 
 asio::awaitable<void> read(std::shared_ptr<Connection> client) {
@@ -132,7 +134,11 @@ asio::awaitable<void> read(std::shared_ptr<Connection> client) {
     const auto [cut_off, more] =
         co_await asio::async_read(client->socket, asio::buffer(values), kDone);
     if (cut_off) break;
-    asio::co_spawn(client->server.context, answer(client, std::move(values)), asio::detached);
+    Promise<void> written;
+    Future<void> before = std::exchange(client->last, written.future());
+    asio::co_spawn(client->server.context,
+                   answer(client, std::move(values), std::move(before), std::move(written)),
+                   asio::detached);
   }
   client->close();
 }
@@ -162,8 +168,10 @@ asio::awaitable<void> stop(Server& server) {
   server.other.cancel();
   Future<void> ended = server.batcher->close(steady_clock().now() + std::chrono::seconds(5));
   static_cast<void>(co_await server.bridge.async_wait(ended, asio::use_awaitable));
-  co_await asio::post(server.context, asio::use_awaitable);  // behind the answers
-  for (const auto& client : std::vector(server.open.begin(), server.open.end())) client->finish();
+  for (const auto& client : std::vector(server.open.begin(), server.open.end())) {
+    static_cast<void>(co_await server.bridge.async_wait(client->last, asio::use_awaitable));
+    client->finish();
+  }
   for (int ms = 0; ms < 1000 && !server.open.empty(); ++ms) {  // who does not read is cut off
     server.other.expires_after(std::chrono::milliseconds(1));
     co_await server.other.async_wait(kDone);

@@ -1,7 +1,8 @@
 // Inference on a uv_loop_t of one's own, beside its other timers: a protocol of lengths and floats
 // over TCP, coroutines, and a Batcher. A request is a length in bytes (four, little-endian) and so
 // many bytes of rows, four floats each; the answer is the same of the results, or length 0 for an
-// error. It prints its port and serves until SIGTERM; then it answers what was accepted.
+// error. It prints its port and serves until SIGTERM; then it answers what was accepted. The
+// program links libuv itself, beside Millrace: `pkg-config --libs millrace libuv`.
 #include <uv.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,24 +25,23 @@ constexpr std::uint32_t kMostBytes = 1 << 16;
 
 // y = x + x, for a batch of so many rows of four floats.
 std::string program(int rows) {
-  const std::string type = "tensor<" + std::to_string(rows) + "x4xf32>";
-  return "func.func @main(%x: " + type + ") -> " + type +
-         " {\n  %0 = stablehlo.add %x, %x : " + type + "\n  return %0 : " + type + "\n}\n";
+  const std::string x = "tensor<" + std::to_string(rows) + "x4xf32>";
+  return "func.func @main(%x: " + x + ") -> " + x + " {\n  %y = stablehlo.add %x, %x : " + x +
+         "\n  return %y : " + x + "\n}\n";
 }
 
 template <class T>
 T need(Result<T> result) {
-  if (result) return *std::move(result);
+  if (result) return std::move(result).value();
   std::fprintf(stderr, "%s\n", result.error().to_string().c_str());
   std::exit(1);
 }
 
 std::shared_ptr<const transfer::BatchModel> make_model(const Runtime& runtime) {
   const Shape row(DType::kF32, {4});
-  transfer::BatchModel::Parts parts;
-  parts.name = "double";
-  parts.inputs.push_back({.name = "x", .row = row});
-  parts.outputs.push_back({.name = "y", .row = row});
+  transfer::BatchModel::Parts parts{.name = "double",
+                                    .inputs = {{.name = "x", .row = row}},
+                                    .outputs = {{.name = "y", .row = row}}};
   for (const int rows : {1, 8, 64}) {
     auto compiled = need(wait_blocking(runtime.compile(Program::from_text(program(rows)))));
     parts.programs.push_back({.executable = compiled, .rows = rows});
@@ -48,6 +49,7 @@ std::shared_ptr<const transfer::BatchModel> make_model(const Runtime& runtime) {
   return need(transfer::BatchModel::create(std::move(parts)));
 }
 
+struct Connection;
 struct Server {
   uv_loop_t loop{};
   uv_tcp_t listener{};
@@ -55,13 +57,13 @@ struct Server {
   uv_signal_t stopped{};
   std::unique_ptr<UvBridge> bridge;
   std::unique_ptr<transfer::Batcher> batcher;
-  int open = 0;
+  std::set<Connection*> open;
 };
 
 // One client; lives until its handle is closed and its last answer is written.
 struct Connection : std::enable_shared_from_this<Connection> {
   explicit Connection(Server& of) : server(of) {
-    ++server.open;
+    server.open.insert(this);
     uv_tcp_init(&server.loop, &tcp);
     tcp.data = this;
   }
@@ -70,47 +72,44 @@ struct Connection : std::enable_shared_from_this<Connection> {
   std::shared_ptr<Connection> self;  // until it is closed
   std::vector<char> bytes;           // that have come
   std::stop_source gone;             // takes its queued requests with it
+  Future<void> last = make_ready();  // its latest answer: answers go in the order of requests
 
   void close() {
     gone.request_stop();
     auto* const handle = reinterpret_cast<uv_handle_t*>(&tcp);
     if (uv_is_closing(handle) != 0) return;
     uv_close(handle, [](uv_handle_t* closed) {
-      auto* const connection = static_cast<Connection*>(closed->data);
-      --connection->server.open;
-      const auto last = std::move(connection->self);
+      const auto kept = std::move(static_cast<Connection*>(closed->data)->self);
+      kept->server.open.erase(kept.get());
     });
   }
+  struct Frame : uv_write_t {
+    std::vector<std::byte> bytes;
+  };
   // A frame of these rows; without any, of an error.
   void write(std::span<const std::byte> rows) {
     if (uv_is_closing(reinterpret_cast<uv_handle_t*>(&tcp)) != 0) return;
     const auto size = static_cast<std::uint32_t>(rows.size());
-    auto* const frame = new std::vector<std::byte>(4 + rows.size());
-    std::memcpy(frame->data(), &size, 4);
-    std::ranges::copy(rows, frame->begin() + 4);
-    auto* const request = new uv_write_t();
-    request->data = frame;
-    const uv_buf_t buffer = uv_buf_init(reinterpret_cast<char*>(frame->data()), size + 4);
-    uv_write(request, reinterpret_cast<uv_stream_t*>(&tcp), &buffer, 1, [](uv_write_t* done, int) {
-      delete static_cast<std::vector<std::byte>*>(done->data);
-      delete done;
-    });
+    auto* const frame = new Frame{{}, std::vector<std::byte>(4 + rows.size())};
+    std::memcpy(frame->bytes.data(), &size, 4);
+    std::ranges::copy(rows, frame->bytes.begin() + 4);
+    const uv_buf_t all = uv_buf_init(reinterpret_cast<char*>(frame->bytes.data()), size + 4);
+    uv_write(frame, reinterpret_cast<uv_stream_t*>(&tcp), &all, 1,
+             [](uv_write_t* done, int) { delete static_cast<Frame*>(done); });
   }
 };
 
 // One request; every co_await continues on the loop.
-Task<void> answer(std::shared_ptr<Connection> client, std::vector<float> values) {
-  auto kept = std::make_shared<std::vector<float>>(std::move(values));
-  transfer::RowInput input;
-  input.name = "x";
-  input.view.data = kept->data();
-  input.view.shape = Shape(DType::kF32, {kept->size() / 4, 4});
-  input.view.owner = kept;
-  const ListOf<transfer::RowInput> inputs(input);
-  transfer::RequestOptions options;
-  options.call.stop = client->gone.get_token();
-  options.call.deadline = steady_clock().now() + std::chrono::seconds(1);
-  const auto rows = co_await client->server.batcher->run("double", inputs, options);
+Task<void> answer(std::shared_ptr<Connection> client, std::vector<float> values,
+                  Future<void> before) {
+  const auto kept = std::make_shared<std::vector<float>>(std::move(values));
+  const Shape shape(DType::kF32, {kept->size() / 4, 4});
+  const transfer::RowInput x{.name = "x",
+                             .view = {.data = kept->data(), .shape = shape, .owner = kept}};
+  const CallOptions call{.stop = client->gone.get_token(),
+                         .deadline = steady_clock().now() + std::chrono::seconds(1)};
+  const auto rows = co_await client->server.batcher->run("double", x, {.call = call});
+  static_cast<void>(co_await before);
   client->write(rows ? rows->front().array.bytes() : std::span<const std::byte>());
 }
 
@@ -124,7 +123,8 @@ void on_bytes(Connection& client) {
     std::vector<float> values(size / 4);
     std::memcpy(values.data(), client.bytes.data() + 4, size);
     client.bytes.erase(client.bytes.begin(), client.bytes.begin() + 4 + size);
-    spawn(*client.server.bridge, answer(client.shared_from_this(), std::move(values))).ignore();
+    client.last = spawn(*client.server.bridge,
+                        answer(client.shared_from_this(), std::move(values), client.last));
   }
 }
 
@@ -148,11 +148,6 @@ void on_connection(uv_stream_t* listener, int status) {
       });
 }
 
-void close_client(uv_handle_t* handle, void*) {
-  if (handle->type == UV_TCP && uv_is_closing(handle) == 0)
-    static_cast<Connection*>(handle->data)->close();
-}
-
 // Answers what was accepted, then ends the loop.
 void stop(Server& server) {
   uv_close(reinterpret_cast<uv_handle_t*>(&server.listener), nullptr);
@@ -160,7 +155,12 @@ void stop(Server& server) {
   uv_close(reinterpret_cast<uv_handle_t*>(&server.stopped), nullptr);
   server.batcher->close(steady_clock().now() + std::chrono::seconds(5))
       .then(*server.bridge,
-            [&server](const Status&) { uv_walk(&server.loop, close_client, nullptr); })
+            [&server](const Status&) {
+              for (const Connection* client : server.open) {
+                const auto close = [kept = client->self](const Status&) { kept->close(); };
+                client->last.then(*server.bridge, close).ignore();
+              }
+            })
       .ignore();
 }
 
@@ -174,7 +174,7 @@ int main() {
   server.bridge = std::make_unique<UvBridge>(need(UvBridge::create(&server.loop)));
   server.batcher = std::make_unique<transfer::Batcher>(
       need(transfer::Batcher::create(runtime.actors(), {.devices = {runtime.device(0)}})));
-  if (!server.batcher->add(model)) return 1;
+  need(server.batcher->add(model));
   sockaddr_in address{};
   uv_ip4_addr("127.0.0.1", 0, &address);
   uv_tcp_init(&server.loop, &server.listener);
@@ -195,5 +195,5 @@ int main() {
   uv_run(&server.loop, UV_RUN_DEFAULT);
   server.bridge.reset();
   uv_run(&server.loop, UV_RUN_DEFAULT);  // what the bridge has closed
-  return uv_loop_close(&server.loop) == 0 && server.open == 0 ? 0 : 1;
+  return uv_loop_close(&server.loop) == 0 && server.open.empty() ? 0 : 1;
 }
