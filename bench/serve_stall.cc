@@ -88,7 +88,7 @@ class EmbeddedServer {
         server_({.batcher = batcher_,
                  .devices = {runtime.device(0)},
                  .loop = &bridge_->executor(),
-                 .compute = &runtime.compute()}) {
+                 .large = &runtime.compute()}) {
     if (const Status added = batcher_.add(model.batches()); !added)
       give_up("a server of one's own", added.error().to_string());
     listener_ = serve::HttpListener::create(base, {}, [this](const Ref<serve::HttpExchange>& e) {

@@ -1,6 +1,8 @@
 #include "millrace/tools/commands/console.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -68,6 +70,15 @@ Status Console::data(std::string_view text) {
 
 // A failure of the stream for failures cannot be reported.
 void Console::words(std::string_view text) { static_cast<void>(write(STDERR_FILENO, text)); }
+
+bool Console::words_at_once(std::string_view text) {
+  // What poll() calls writable takes this much without waiting, if it is a pipe.
+  if (text.size() > PIPE_BUF) return false;
+  pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (::poll(&stream, 1, 0) != 1 || (stream.revents & POLLOUT) == 0) return false;
+  words(text);
+  return true;
+}
 
 std::string Console::for_terminal(std::string_view text) {
   std::string shown;

@@ -53,7 +53,9 @@ class Console {
   // kDataLoss if stdout cannot take it (a full disk, a closed pipe).
   Status data(std::string_view text);
   void words(std::string_view text);  // as they are: line ends, control sequences
-  void error(const Error& error);     // "millrace train: error: message", one or two lines
+  // The same where stderr takes so much at once; else nothing is written, and it is false.
+  bool words_at_once(std::string_view text);
+  void error(const Error& error);  // "millrace train: error: message", one or two lines
   void warning(std::string_view text);
 
  private:

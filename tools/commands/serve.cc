@@ -1,7 +1,9 @@
 // `millrace serve`: models behind the Open Inference Protocol v2, on one event loop. What is HTTP
 // is in tools/serve; batches, weights and versions are in transfer/batcher.h and tools/api/model.h:
 // this is how they are put together, to be read as an example of embedding them.
+#include <arpa/inet.h>
 #include <event2/event.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -90,7 +92,26 @@ Status parse_listen(const std::string& text, serve::HttpOptions& http) {
 }
 
 bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1" || address == "localhost";
+  in_addr number{};
+  const bool is_number = ::inet_pton(AF_INET, address.c_str(), &number) == 1;
+  return (is_number && ntohl(number.s_addr) >> 24 == 127) || address == "::1" ||
+         address == "localhost";
+}
+
+// Each connection has one; the rest of the process, files of models included, needs some.
+Status allow_descriptors(std::size_t connections) {
+  constexpr rlim_t kOthers = 256;
+  rlimit limit{};
+  const rlim_t needed = connections + kOthers;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return {};
+  if (limit.rlim_max < needed) {
+    return usage_error("--connections " + std::to_string(connections) + " needs " +
+                       std::to_string(needed) + " open descriptors, and this process may have " +
+                       std::to_string(limit.rlim_max) + " (ulimit -Hn)");
+  }
+  limit.rlim_cur = needed;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  return {};
 }
 
 // A loop that hands epoll all changes at once before it waits: a request has six.
@@ -161,6 +182,7 @@ class Serving {
   TimePoint busy_{};  // the last look of the drain that saw a request
   std::uint64_t handled_ = 0;
   bool cut_off_ = false;
+  mutable std::uint64_t lost_lines_ = 0;  // of the access log
 };
 
 void Serving::say(const char* event, const std::string& words, Json facts) const {
@@ -180,7 +202,9 @@ std::function<void(const serve::Access&)> Serving::access_log() const {
                  {"ms", std::chrono::duration<double, std::milli>(access.took).count()}};
     line["request_id"] = access.request_id;
     if (!access.traceparent.empty()) line["traceparent"] = access.traceparent;
-    console_.words(json_text(line) + "\n");
+    if (lost_lines_ > 0) line["lines_lost_before"] = lost_lines_;
+    // The loop never waits for what reads the log.
+    lost_lines_ = console_.words_at_once(json_text(line) + "\n") ? 0 : lost_lines_ + 1;
   };
 }
 
@@ -197,7 +221,7 @@ Status Serving::start(const serve::HttpOptions& http, std::string token) {
   server_.emplace(serve::ServerOptions{.batcher = *batcher_,
                                        .devices = {devices.begin(), devices.end()},
                                        .loop = &bridge_->executor(),
-                                       .compute = &runtime_.compute(),
+                                       .large = runtime_.environment().blocking,
                                        .token = std::move(token),
                                        .deadline = seconds_of(flags_.request_seconds),
                                        .most_body_bytes = flags_.body_mib << 20,
@@ -373,8 +397,10 @@ Result<ExitCode> serve_command(const ServeFlags& flags, Console& console) {
   serve::HttpOptions http;
   http.most_connections = flags.connections;
   http.most_body_bytes = flags.body_mib << 20;
+  http.most_arriving_bytes = 4 * http.most_body_bytes;
   http.request_time = seconds_of(flags.request_seconds);
   MILLRACE_TRY_STATUS(parse_listen(flags.listen, http));
+  MILLRACE_TRY_STATUS(allow_descriptors(http.most_connections));
   MILLRACE_TRY(const std::string token, read_token(flags.token_file));
   if (!is_loopback(http.address) && (!flags.is_public || token.empty())) {
     return usage_error("--listen " + flags.listen +

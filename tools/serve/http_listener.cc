@@ -36,6 +36,34 @@ struct FreeBuffer {
   void operator()(evbuffer* buffer) const { evbuffer_free(buffer); }
 };
 
+// What one connection may have of most_arriving_bytes, whatever others have.
+constexpr std::size_t kFewBytes = std::size_t{64} << 10;
+// What is beside a body of the largest size: the sizes of its chunks.
+constexpr std::size_t kFramingBytes = std::size_t{64} << 10;
+
+bool is_number(const char* text) {
+  return *text != '\0' && std::strspn(text, "0123456789") == std::strlen(text);
+}
+
+const char* framing_fault_of(evhttp_request* request) {
+  int lengths = 0, encodings = 0;
+  const evkeyvalq* const headers = evhttp_request_get_input_headers(request);
+  for (const evkeyval* header = headers->tqh_first; header != nullptr;
+       header = header->next.tqe_next) {
+    if (std::strpbrk(header->key, " \t") != nullptr) return "a header's name has a blank";
+    if (evutil_ascii_strcasecmp(header->key, "Content-Length") == 0) {
+      ++lengths;
+      if (!is_number(header->value)) return "Content-Length is no number of bytes";
+    } else if (evutil_ascii_strcasecmp(header->key, "Transfer-Encoding") == 0) {
+      ++encodings;
+      if (evutil_ascii_strcasecmp(header->value, "chunked") != 0)
+        return "Transfer-Encoding is something else than chunked";
+    }
+  }
+  if (lengths + encodings > 1) return "it says more than once how long its body is";
+  return nullptr;
+}
+
 const char* method_name(evhttp_cmd_type method) {
   switch (method) {
     case EVHTTP_REQ_GET:
@@ -61,6 +89,7 @@ struct HttpListener::Parts {
     event* late = nullptr;             // the request has not arrived in time
     event* closed = nullptr;           // of the client's end; from the first request on
     std::stop_source gone = {};        // requested then
+    std::size_t arriving = 0;          // bytes of a request that is not there whole
     bool sends = false;                // an answer that is not sent whole
     std::function<void()> ended = {};  // of that answer
   };
@@ -72,6 +101,7 @@ struct HttpListener::Parts {
   evhttp_bound_socket* bound = nullptr;
   std::map<const bufferevent*, Connection*> connections;
   std::set<HttpExchange*> exchanges;  // without an answer
+  std::size_t arriving = 0;           // bytes, of all connections
   event* look = nullptr;              // for connections that evhttp has freed
   std::time_t date_second = 0;        // of the date
   std::string date;
@@ -95,10 +125,40 @@ struct HttpListener::Parts {
     connection->late = event_new(base, -1, 0, &Parts::on_late, connection);
     MILLRACE_CHECK(connection->late != nullptr, "libevent has memory");
     bufferevent_incref(socket);
+    // evhttp reads on while it sends an answer, or while a line has no end.
+    bufferevent_setwatermark(
+        socket, EV_READ, 0,
+        self->options.most_header_bytes + self->options.most_body_bytes + kFramingBytes);
+    evbuffer_add_cb(bufferevent_get_input(socket), &Parts::on_bytes, connection);
     self->connections.emplace(socket, connection);
     self->expect_request(*connection);
     self->pause_or_resume();
     return socket;
+  }
+  static void on_bytes(evbuffer* /*input*/, const evbuffer_cb_info* change, void* argument) {
+    auto* const connection = static_cast<Connection*>(argument);
+    Parts& self = *connection->parts;
+    connection->arriving += change->n_added;
+    self.arriving += change->n_added;
+    if (self.arriving <= self.options.most_arriving_bytes || connection->arriving <= kFewBytes)
+      return;
+    const evutil_socket_t socket = bufferevent_getfd(connection->socket);
+    if (!self.options.tls) {
+      constexpr std::string_view kBusy =
+          "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+          "Connection: close\r\n\r\n";
+      static_cast<void>(::send(socket, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    }
+    ::shutdown(socket, SHUT_RDWR);
+  }
+  static void arrived(Connection& connection) {
+    connection.parts->arriving -= std::exchange(connection.arriving, 0);
+  }
+  // No descriptors are left: the system says so for as long as a client waits at the door.
+  static void on_refused(evconnlistener* entrance, void* argument) {
+    evconnlistener_disable(entrance);
+    const timeval soon = timeval_of(kLookWhenFull);
+    event_add(static_cast<const Parts*>(argument)->look, &soon);
   }
   // All callbacks are gone; one that sends an answer has none for reads.
   static bool freed(bufferevent* socket) {
@@ -108,6 +168,8 @@ struct HttpListener::Parts {
     return read == nullptr && write == nullptr && event == nullptr;
   }
   static void release(Connection* connection) {
+    evbuffer_remove_cb(bufferevent_get_input(connection->socket), &Parts::on_bytes, connection);
+    arrived(*connection);
     event_free(connection->late);
     if (connection->closed != nullptr) event_free(connection->closed);
     bufferevent_disable(connection->socket, EV_READ | EV_WRITE);
@@ -188,6 +250,7 @@ struct HttpListener::Parts {
 HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
     : listener_(&listener),
       request_(request),
+      framing_fault_(framing_fault_of(request)),
       method_(method_name(evhttp_request_get_command(request))),
       begun_(steady_clock().now()) {
   const evhttp_uri* const uri = evhttp_request_get_evhttp_uri(request);
@@ -199,6 +262,7 @@ HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
     evhttp_connection_set_closecb(evhttp_request_get_connection(request),
                                   &HttpListener::Parts::on_closed, &parts);
     event_del(connection->late);
+    HttpListener::Parts::arrived(*connection);
     if (connection->closed == nullptr) parts.begin_requests(*connection);
     gone_ = connection->gone.get_token();
   }
@@ -238,7 +302,8 @@ void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer an
   evhttp_request* const request = request_;
   auto& parts = *listener_->parts_;
   leave();
-  if (auto* const connection = parts.connection_of(request)) {
+  auto* const connection = parts.connection_of(request);
+  if (connection != nullptr) {
     connection->sends = true;
     connection->ended = std::move(ended);
   } else if (ended) {
@@ -259,6 +324,8 @@ void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer an
   }
   evhttp_request_set_on_complete_cb(request, &HttpListener::Parts::on_sent, &parts);
   evhttp_send_reply(request, status, nullptr, body.get());
+  // Until it is sent: what comes meanwhile would be kept, and no time is set for it.
+  if (connection != nullptr && connection->sends) bufferevent_disable(connection->socket, EV_READ);
 }
 
 HttpListener::HttpListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -296,6 +363,7 @@ Result<std::unique_ptr<HttpListener>> HttpListener::create(event_base* base, Htt
                                              "; name an address of this machine and a port that "
                                              "is free");
   }
+  evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(parts.bound), &Parts::on_refused);
   return listener;
 }
 
@@ -320,7 +388,9 @@ int HttpListener::port() const {
 
 std::size_t HttpListener::connections() const { return parts_->connections.size(); }
 std::size_t HttpListener::open_exchanges() const {
-  const auto sends = [](const auto& entry) { return entry.second->sends; };
+  const auto sends = [](const auto& entry) {
+    return entry.second->sends || entry.second->arriving > 0;
+  };
   return parts_->exchanges.size() +
          static_cast<std::size_t>(std::ranges::count_if(parts_->connections, sends));
 }

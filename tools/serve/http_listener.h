@@ -32,6 +32,8 @@ struct HttpOptions {
   std::size_t most_header_bytes = std::size_t{16} << 10;
   std::size_t most_body_bytes = std::size_t{64} << 20;
   std::size_t most_connections = 1024;
+  // All requests that are arriving have so much; then a connection that has much of it is closed.
+  std::size_t most_arriving_bytes = std::size_t{256} << 20;
   // In which a request arrives whole, from the connection or the answer before it on; and in which
   // the client takes a part of an answer. Then the connection is closed.
   Duration request_time = std::chrono::seconds(30);
@@ -52,6 +54,9 @@ class HttpExchange final : public RefCounted {
   const std::string& path() const { return path_; }  // without the query, as it was sent
   // Valid until the answer.
   std::optional<std::string_view> header(const char* name) const;
+  // Why another reader of the same bytes may see other requests in them (RFC 9112, 6 and 11.2):
+  // such a one is refused, and its connection ends with the answer. nullptr: it is well framed.
+  const char* framing_fault() const { return framing_fault_; }
   // Moves the body out; once.
   Body take_body();
   // Requested when the client has closed its end.
@@ -71,6 +76,7 @@ class HttpExchange final : public RefCounted {
 
   HttpListener* listener_;
   evhttp_request* request_;
+  const char* const framing_fault_;
   std::string method_;
   std::string path_;
   const TimePoint begun_;
@@ -91,7 +97,7 @@ class HttpListener {
 
   int port() const;
   std::size_t connections() const;
-  // Requests without an answer, and answers that are not sent whole.
+  // Requests that have arrived in part, or have no answer, and answers that are not sent whole.
   std::size_t open_exchanges() const;
 
  private:

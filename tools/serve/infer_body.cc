@@ -41,9 +41,12 @@ std::unexpected<Error> bad_input(const std::string& name, const std::string& why
   return bad("input '" + name + "' " + why);
 }
 
-// Up to where it is JSON, which a parser reads no further.
-bool is_too_deep(std::string_view json) {
-  int depth = 0;
+// A list or object takes more memory than its brackets: what has so many is sent as binary data.
+constexpr int kMostLists = 1 << 20;
+
+// What a parser would make of it, up to where it is JSON: a parser reads no further.
+Status check_nesting(std::string_view json) {
+  int depth = 0, lists = 0;
   bool in_text = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
@@ -53,16 +56,20 @@ bool is_too_deep(std::string_view json) {
     } else if (c == '"') {
       in_text = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMostDepth) return true;
+      if (++depth > kMostDepth) return bad("the request's JSON is nested too deep");
+      if (++lists > kMostLists) {
+        return bad("the request's JSON has more than " + std::to_string(kMostLists) +
+                   " lists; send flat lists, or binary data");
+      }
     } else if (c == ']' || c == '}') {
       --depth;
     }
   }
-  return false;
+  return {};
 }
 
 Result<RequestJson> parse_json(std::string_view text) {
-  if (is_too_deep(text)) return bad("the request's JSON is nested too deep");
+  MILLRACE_TRY_STATUS(check_nesting(text));
   try {
     RequestJson json = RequestJson::parse(text.begin(), text.end());
     if (!json.is_object()) return bad("the request's JSON is no object");
@@ -335,6 +342,8 @@ Result<std::vector<WantedOutput>> parse_outputs(const RequestJson& json, bool bi
     if (!one.is_object()) return bad("an output is no object");
     WantedOutput output;
     MILLRACE_TRY(output.name, text_of(one, "name", "an output"));
+    if (std::ranges::find(outputs, output.name, &WantedOutput::name) != outputs.end())
+      return bad("output '" + output.name + "' is asked for twice");
     MILLRACE_TRY(output.binary, flag_of(one, "binary_data", binary));
     outputs.push_back(std::move(output));
   }
@@ -472,6 +481,16 @@ Result<InferRequest> parse_npy_request(const Body& body, const std::string& inpu
   InferRequest request;
   request.inputs.push_back(input_of(input, *array));
   return request;
+}
+
+Status check_outputs(const InferRequest& request, const transfer::BatchModel& model) {
+  for (const WantedOutput& wanted : request.outputs) {
+    const auto found =
+        std::ranges::find(model.outputs(), wanted.name, &transfer::BatchTensor::name);
+    if (found == model.outputs().end())
+      return bad("output '" + wanted.name + "' is none of model '" + model.name() + "'");
+  }
+  return {};
 }
 
 Result<InferAnswer> make_infer_answer(const std::string& model, const InferRequest& request,

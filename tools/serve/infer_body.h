@@ -54,6 +54,8 @@ struct InferAnswer {
   std::vector<devices::HostArray> tail = {};
 };
 
+// kInvalidArgument: one that is asked for is none of the model's.
+Status check_outputs(const InferRequest& request, const transfer::BatchModel& model);
 // kInvalidArgument: an output that is wanted is none of the model, or cannot be sent as JSON.
 // Numbers that JSON has not (NaN, infinities) are null.
 Result<InferAnswer> make_infer_answer(const std::string& model, const InferRequest& request,

@@ -26,6 +26,8 @@ constexpr const char* kNpy = "application/x-npy";
 constexpr const char* kHeaderLength = "Inference-Header-Content-Length";
 // What is longer is read and written on another thread than the loop's.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 10;
+// So many bodies wait to be read there; more are refused.
+constexpr std::size_t kMostReading = 32;
 
 Result<std::optional<std::size_t>> header_length(const HttpExchange& exchange) {
   const std::optional<std::string_view> text = exchange.header(kHeaderLength);
@@ -139,6 +141,9 @@ bool InferenceServer::admits(const Ref<HttpExchange>& exchange, const Route& rou
 
 void InferenceServer::handle(const Ref<HttpExchange>& exchange) {
   ++handled_;
+  if (const char* const fault = exchange->framing_fault()) {
+    return fail(exchange, Error(ErrorCode::kInvalidArgument, fault), {{"Connection", "close"}});
+  }
   const Route route = route_of(exchange->method(), exchange->path());
   if (!admits(exchange, route)) return;
   switch (route.kind) {
@@ -182,12 +187,15 @@ void InferenceServer::handle(const Ref<HttpExchange>& exchange) {
 
 void InferenceServer::model_resource(const Ref<HttpExchange>& exchange, const Route& route) {
   const std::shared_ptr<const transfer::BatchModel> model = options_.batcher.model(route.model);
+  // What the extension of statistics has for all models, unless one is called so.
+  if (!model && route.kind == Kind::kModel && route.model == "stats")
+    return send_json(exchange, stats_json(status().models));
   if (!model) {
     return fail(exchange, Error(ErrorCode::kNotFound, "there is no model '" + route.model + "'"));
   }
   if (route.kind == Kind::kModel) return send_json(exchange, model_json(*model));
   if (route.kind == Kind::kModelStats)
-    return send_json(exchange, stats_json(*model, options_.batcher.stats(route.model).value()));
+    return send_json(exchange, stats_json({{model, options_.batcher.stats(route.model).value()}}));
   send_json(exchange, ready_body(), ready() ? 200 : 503);
 }
 
@@ -207,7 +215,11 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
   auto parse = [sent, encoding, json_bytes = *json_bytes, npy = inference->npy, model,
                 most = options_.most_body_bytes]() -> Result<InferRequest> {
     MILLRACE_TRY(const Body body, unpack_body(sent, encoding, most));
-    if (!npy) return parse_infer_request(body, json_bytes);
+    if (!npy) {
+      MILLRACE_TRY(InferRequest request, parse_infer_request(body, json_bytes));
+      MILLRACE_TRY_STATUS(check_outputs(request, *model));
+      return request;
+    }
     if (model->inputs().size() == 1) return parse_npy_request(body, model->inputs()[0].name);
     return millrace::fail(ErrorCode::kInvalidArgument,
                           "model '" + model->name() + "' has " +
@@ -216,10 +228,25 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
   };
   if (encoding.empty() && json_bytes->value_or(sent.bytes.size()) <= kLargeBytes)
     return run(inference, parse());
+  if (reading_ >= kMostReading) {
+    return end(inference, millrace::fail(ErrorCode::kResourceExhausted,
+                                         std::to_string(reading_) +
+                                             " large bodies wait to be read; try again later"));
+  }
+  ++reading_;
+  const CallOptions limits{.stop = exchange->gone(),
+                           .deadline = exchange->begun() + options_.deadline};
   make_ready()
-      .then(*options_.compute, [parse](const Status&) { return parse(); })
+      .then(*options_.large,
+            [parse, limits](const Status&) -> Result<InferRequest> {
+              MILLRACE_TRY_STATUS(check_in_time(limits, steady_clock(), "reading the request"));
+              return parse();
+            })
       .then(*options_.loop,
-            [this, inference](Result<InferRequest> request) { run(inference, std::move(request)); })
+            [this, inference](Result<InferRequest> request) {
+              --reading_;
+              run(inference, std::move(request));
+            })
       .ignore();
 }
 
@@ -251,7 +278,7 @@ void InferenceServer::answer_rows(const Ref<Inference>& inference, const Result<
   if (inference->npy || bytes_of(*rows) <= kLargeBytes)
     return end(inference, inference->make_answer(*rows));
   make_ready()
-      .then(*options_.compute,
+      .then(*options_.large,
             [inference, rows = *rows](const Status&) { return inference->make_answer(rows); })
       .then(*options_.loop,
             [this, inference](Result<InferAnswer> answer) { end(inference, std::move(answer)); })

@@ -1,6 +1,6 @@
 // InferenceServer: the Open Inference Protocol v2 over HTTP: what each resource answers, in front
 // of a Batcher. It knows no files: models are those of the batcher. One thread, that of the loop,
-// runs all of it, but large bodies are read and written on the compute executor.
+// runs all of it, but large bodies are read and written on another executor.
 // https://github.com/kserve/open-inference-protocol
 #pragma once
 
@@ -34,7 +34,8 @@ struct ServerOptions {
   transfer::Batcher batcher;
   std::vector<devices::Device> devices = {};  // of the batcher
   Executor* loop = nullptr;                   // a bridge of the base, which outlives the server
-  Executor* compute = nullptr;                // for large bodies
+  // For large bodies. Not the one that batches are launched on: reading one takes as long as many.
+  Executor* large = nullptr;
   std::string token = {};  // of a bearer, without which all but the health is refused; empty: none
   // The deadline of a request that says none; and the longest that one may ask for.
   Duration deadline = std::chrono::seconds(30);
@@ -85,6 +86,7 @@ class InferenceServer {
   bool draining_ = false;
   std::uint64_t handled_ = 0;
   std::size_t in_flight_ = 0;
+  std::size_t reading_ = 0;  // bodies, elsewhere
 };
 
 }  // namespace millrace::serve

@@ -52,25 +52,34 @@ std::string model_json(const transfer::BatchModel& model) {
                         {"outputs", tensors_json(model.outputs())}});
 }
 
-std::string stats_json(const transfer::BatchModel& model, const transfer::BatchQueueStats& stats) {
+namespace {
+
+Json stats_of(const transfer::BatchModel& model, const transfer::BatchQueueStats& stats) {
   const std::uint64_t failed = stats.failed + stats.cancelled + stats.refused;
   const Json inference = {
       {"success", count_json(stats.succeeded, stats.request_time.sum)},
       {"fail", count_json(failed, 0)},
       {"queue", count_json(stats.queue_time.count, stats.queue_time.sum)},
       {"compute_infer", count_json(stats.batch_time.count, stats.batch_time.sum)}};
-  const Json entry = {{"name", model.name()},
-                      {"version", std::string(kModelVersion)},
-                      {"inference_count", stats.rows},
-                      {"execution_count", stats.batch_rows.count},
-                      {"inference_stats", inference},
-                      {"queued", stats.queued},
-                      {"queued_bytes", stats.queued_bytes},
-                      {"refused", stats.refused},
-                      {"cancelled", stats.cancelled},
-                      {"padding_rows", stats.padding},
-                      {"batch_stats", Json::array()}};
-  return json_text(Json{{"model_stats", Json::array({entry})}});
+  return Json{{"name", model.name()},
+              {"version", std::string(kModelVersion)},
+              {"inference_count", stats.rows},
+              {"execution_count", stats.batch_rows.count},
+              {"inference_stats", inference},
+              {"queued", stats.queued},
+              {"queued_bytes", stats.queued_bytes},
+              {"refused", stats.refused},
+              {"cancelled", stats.cancelled},
+              {"padding_rows", stats.padding},
+              {"batch_stats", Json::array()}};
+}
+
+}  // namespace
+
+std::string stats_json(const std::vector<ModelStatus>& models) {
+  Json list = Json::array();
+  for (const ModelStatus& one : models) list.push_back(stats_of(*one.model, one.stats));
+  return json_text(Json{{"model_stats", list}});
 }
 
 }  // namespace millrace::serve

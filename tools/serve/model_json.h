@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/tools/serve/status_json.h"
 #include "millrace/transfer/batch_model.h"
-#include "millrace/transfer/batch_options.h"
 
 namespace millrace::serve {
 
@@ -14,6 +14,6 @@ std::string models_json(const std::vector<std::string>& names, bool ready);
 // {"name":..., "versions":["1"], "inputs":[...], ...}; -1 stands for the rows and other lengths
 // that vary.
 std::string model_json(const transfer::BatchModel& model);
-std::string stats_json(const transfer::BatchModel& model, const transfer::BatchQueueStats& stats);
+std::string stats_json(const std::vector<ModelStatus>& models);
 
 }  // namespace millrace::serve

@@ -28,10 +28,10 @@ using testing::Client;
 // The path /none is not answered before its client has gone.
 class Rig {
  public:
-  Rig()
+  explicit Rig(const HttpOptions& options = {})
       : bridge_(EventBridge::create(base_.get()).value()),
         listener_(
-            HttpListener::create(base_.get(), {},
+            HttpListener::create(base_.get(), options,
                                  [this](const Ref<HttpExchange>& exchange) { answer(exchange); })
                 .value()),
         port_(listener_->port()),
@@ -109,6 +109,34 @@ TEST(HttpListenerTest, TheEndOfAClientIsSeenInEachRequestOfAConnection) {
     goes.send("GET /none HTTP/1.1\r\nHost: x\r\n\r\n");
   }
   EXPECT_TRUE(wait_blocking(rig.gone()));
+}
+
+// What the buffers of two sockets hold is taken, and no more.
+TEST(HttpListenerTest, WhatComesWhileAnAnswerIsSentWaitsInTheSystem) {
+  Rig rig;
+  Client never(rig.port());
+  never.send(std::string("GET ") + kLarge + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  EXPECT_LT(never.push(kMost, 500), kMost);
+}
+
+TEST(HttpListenerTest, AHeaderLineWithoutEndTakesNoMoreThanItsLimit) {
+  Rig rig({.most_body_bytes = 1 << 20});
+  Client endless(rig.port());
+  endless.send("POST /1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  EXPECT_LT(endless.push(kMost, 500), kMost);
+}
+
+TEST(HttpListenerTest, BodiesThatAreTooMuchTogetherEndTheirConnection) {
+  Rig rig({.most_arriving_bytes = 1 << 20});
+  Client large(rig.port()), small(rig.port());
+  small.send("GET /1 HTTP/1.1\r\nHo");
+  large.send("POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 8388608\r\n\r\n");
+  EXPECT_LT(large.push(std::size_t{64} << 20, 500), std::size_t{64} << 20);
+  EXPECT_TRUE(large.closed() || large.receive().status == 503);
+  small.send("st: x\r\n\r\n");
+  EXPECT_EQ(small.receive().body, "x");
 }
 
 TEST(HttpListenerTest, AnAnswerHasItsDate) {

@@ -128,6 +128,8 @@ TEST(InferBodyTest, WhatIsWrongIsSaidWithTheNameOfItsTensor) {
             "'binary_data' is no true"},
            {R"({"inputs":[],"parameters":{"deadline_ms":-1}})", "'deadline_ms'"},
            {R"({"inputs":[],"parameters":{"priority":10}})", "'priority'"},
+           {R"({"inputs":[],"outputs":[{"name":"y"},{"name":"z"},{"name":"y"}]})",
+            "output 'y' is asked for twice"},
            {"{\"inputs\":" + std::string(100, '[') + std::string(100, ']') + "}", "too deep"}}) {
     const auto request = parse(row.json);
     ASSERT_FALSE(request) << row.json;
@@ -135,6 +137,14 @@ TEST(InferBodyTest, WhatIsWrongIsSaidWithTheNameOfItsTensor) {
     EXPECT_NE(request.error().message().find(row.says), std::string::npos)
         << row.json << ": " << request.error().message();
   }
+}
+
+TEST(InferBodyTest, AMillionListsAreRefusedBeforeTheyTakeMemory) {
+  std::string lists = R"({"inputs":[)";
+  for (int i = 0; i < 1 << 20; ++i) lists += "[],";
+  const auto request = parse(lists + "[]]}");
+  ASSERT_FALSE(request);
+  EXPECT_NE(request.error().message().find("more than 1048576 lists"), std::string::npos);
 }
 
 TEST(InferBodyTest, BracketsInATextNestNothing) {

@@ -47,7 +47,7 @@ class Rig {
     server_.emplace(ServerOptions{.batcher = *batcher_,
                                   .devices = {all.begin(), all.end()},
                                   .loop = &bridge_->executor(),
-                                  .compute = &runtime_.compute(),
+                                  .large = &runtime_.compute(),
                                   .metrics = [this] { return runtime_.metrics_snapshot(); }});
     listener_ = HttpListener::create(base_.get(), {}, [this](const Ref<HttpExchange>& exchange) {
                   server_->handle(exchange);
@@ -98,6 +98,44 @@ Json ready_once(Client& client, std::size_t failed) {
     const Json ready = Json::parse(client.get("/v2/health/ready").body);
     if (ready.value("devices_failed", Json::array()).size() == failed) return ready;
   }
+}
+
+TEST(InferenceServerTest, ARequestThatOthersMayReadInAnotherWayEndsItsConnection) {
+  Rig rig(1);
+  const std::string inner = "GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string size = std::to_string(inner.size());
+  for (const std::string& framing :
+       {"Content-Length: 2\r\nContent-Length: " + size, "Content-Length : " + size,
+        "Content-Length: +" + size, std::string("Transfer-Encoding: xchunked"),
+        std::string("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked"),
+        "Transfer-Encoding: chunked\r\nContent-Length: " + size}) {
+    Client client(rig.port());
+    client.send("GET /v2 HTTP/1.1\r\nHost: x\r\n" + framing + "\r\n\r\n" + inner);
+    EXPECT_GE(client.receive().status, 400) << framing;
+    EXPECT_EQ(client.receive().status, 0) << framing;
+  }
+}
+
+TEST(InferenceServerTest, TheStatisticsOfAllModelsHaveAPathOfTheirOwn) {
+  Rig rig(1);
+  Client client(rig.port());
+  ASSERT_EQ(client.post(kInfer, kRow).status, 200);
+  const Json stats = Json::parse(client.get("/v2/models/stats").body)["model_stats"];
+  ASSERT_EQ(stats.size(), 1U);
+  EXPECT_EQ(stats[0]["name"], "m");
+  EXPECT_EQ(stats[0]["inference_count"], 1);
+}
+
+TEST(InferenceServerTest, AnOutputThatTheModelHasNotIsRefusedBeforeItRuns) {
+  Rig rig(1);
+  Client client(rig.port());
+  std::string row = kRow;
+  row.replace(row.rfind('}'), 1, R"(,"outputs":[{"name":"nothing"}]})");
+  const Reply reply = client.post(kInfer, row);
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_NE(reply.body.find("output 'nothing' is none of model 'm'"), std::string::npos);
+  const Json stats = Json::parse(client.get("/v2/models/m/stats").body)["model_stats"];
+  EXPECT_EQ(stats[0]["execution_count"], 0);
 }
 
 TEST(InferenceServerTest, TheRequestsOfADeviceThatFailsGoToAnotherAndReadinessTells) {

@@ -1,6 +1,7 @@
 // A client of HTTP on a raw socket, so that it can be wrong in any way; and what it gets back.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,6 +75,19 @@ class Client {
   void reset_at_end() const {
     const linger none{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+  }
+  // Sends zeros until the server takes none for that time, or so many; gives how many it took.
+  std::size_t push(std::size_t most, int patience_ms) const {
+    const std::string zeros(std::size_t{64} << 10, '0');
+    std::size_t taken = 0;
+    while (taken < most) {
+      pollfd socket{.fd = socket_, .events = POLLOUT, .revents = 0};
+      if (::poll(&socket, 1, patience_ms) != 1) break;
+      const ssize_t sent = ::send(socket_, zeros.data(), zeros.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent <= 0) break;
+      taken += static_cast<std::size_t>(sent);
+    }
+    return taken;
   }
   // The server has closed the connection.
   bool closed() { return !read_more(); }
