@@ -4,10 +4,12 @@
 //
 //   auto root = system.spawn<Supervisor>(
 //       "root", {}, std::vector{child<Cache>("cache", {}, 64), child<Feed>("feed", {.limit =
-//       ...})}).value();
-//   ChildRef<Cache> cache = wait_blocking(Supervisor::child<Cache>(root, "cache")).value();
-//   cache.ask(Get{"x"});           // of the incarnation that runs, or of the next one
-//   cache.next_incarnation();      // a Future of the one after a restart
+//       ...})});
+//   if (!root) return std::unexpected(root.error());
+//   auto cache = wait_blocking(Supervisor::child<Cache>(*root, "cache"));  // a ChildRef<Cache>
+//   if (!cache) return std::unexpected(cache.error());
+//   auto answer = cache->ask(Get{"x"});       // of the incarnation that runs, or of the next one
+//   auto next = cache->next_incarnation();    // a Future of the one after a restart
 //
 //   a child      running -> (it ends, Down) -> decided -> pausing -> running    Remedy::kRestart
 //                                                      -> gone                  Remedy::kStop

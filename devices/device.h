@@ -44,7 +44,8 @@ class Device {
   // buffer is gone.
   Future<Buffer> put(HostView view, const PutOptions& options = {}) const;
   // The same of a vector, which moves in: as many elements as the dimensions say, else
-  // kInvalidArgument.
+  // kInvalidArgument. It takes an rvalue alone: std::move(values), or a HostView of a vector that
+  // the caller keeps.
   template <class T>
   Future<Buffer> put(std::vector<T>&& values, const Dims& dims,
                      const PutOptions& options = {}) const {

@@ -2,9 +2,11 @@
 // of its rows out; together they are launched as batches of the sizes that programs were exported
 // for.
 //
-//   Batcher batcher = Batcher::create(runtime.actors(), {.devices = {runtime.device(0)}}).value();
-//   batcher.add(model, {.most_delay = 2ms});
-//   Future<RowOutputs> y = batcher.run("mnist", {{.name = "images", .view = view}});
+//   auto batcher = Batcher::create(runtime.actors(), {.devices = {runtime.device(0)}});
+//   if (!batcher) return std::unexpected(batcher.error());
+//   if (Status added = batcher->add(model, {.most_delay = 2ms}); !added) return added;
+//   const RowInput images{.name = "images", .view = view};  // view.owner keeps the bytes
+//   Future<RowOutputs> y = batcher->run("mnist", images);   // several inputs: {images, lengths}
 //
 //   run: checked, admitted --> queue --> batch --> put, execute, fetch --> its rows, as views
 //        (refused at once)     BatchSchedule       a coroutine per batch (batch_run.h)

@@ -3,9 +3,10 @@
 //
 //   RemoteActors remote(mesh, system, environment);
 //   remote.serve<Store>();                                         // others may find a Store here
-//   RemoteRef<Store> store = (co_await remote.find<Store>(3, "store")).value();
-//   co_await store.tell(put);
-//   std::uint64_t rows = (co_await remote.cast<Store>("store", Count{})).value();   // of all ranks
+//   Result<RemoteRef<Store>> store = co_await remote.find<Store>(3, "store");
+//   if (!store) co_return store.error();
+//   Status sent = co_await store->tell(put);
+//   Result<std::uint64_t> rows = co_await remote.cast<Store>("store", Count{});    // of all ranks
 //
 // Read next: remote_ref.h, what a reference does; remote_class.h, what a class says of itself;
 // inside: remote_node.h.

@@ -2,7 +2,7 @@
 // header is all of it: our libraries know nothing of Asio.
 //
 //   AsioBridge bridge(context);                                        // your asio::io_context
-//   result.then(bridge, [](Result<HostArray> r) { ... });              // inside context.run()
+//   result.then(bridge, [](Result<HostArray> r) { ... }).ignore();     // inside context.run()
 //   Result<HostArray> r = co_await bridge.async_wait(result, asio::use_awaitable);
 //   bridge.async_wait(result, asio::bind_cancellation_slot(slot, f));  // or any other token
 //

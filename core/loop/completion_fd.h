@@ -1,9 +1,12 @@
 // CompletionFd: a bridge for any loop that can wait for a descriptor: epoll, poll, GLib, Qt,
 // sd-event. Have the loop wait until completion_fd() is readable, and call drain() then.
 //
-//   auto bridge = CompletionFd::create().value();
-//   pollfd waited{.fd = bridge.completion_fd(), .events = POLLIN};
-//   while (poll(&waited, 1, -1) > 0) bridge.drain();
+//   auto bridge = CompletionFd::create();
+//   if (!bridge) return std::unexpected(bridge.error());
+//   pollfd waited{.fd = bridge->completion_fd(), .events = POLLIN};
+//   while (poll(&waited, 1, -1) > 0) {
+//     if (auto ran = bridge->drain(); !ran) return std::unexpected(ran.error());
+//   }
 //
 // Common to all bridges: completion_queue.h.
 #pragma once

@@ -1,9 +1,13 @@
 // UvBridge: futures and coroutines on a libuv loop that belongs to you.
 //
-//   auto bridge = UvBridge::create(loop).value();                 // your uv_loop_t*
-//   result.then(bridge, [](Result<HostArray> r) { ... });         // on the thread of uv_run
-//   spawn(bridge, my_task());                                     // every co_await continues there
-//   uv_run(loop, UV_RUN_DEFAULT);                                 // until no continuation waits
+//   auto bridge = UvBridge::create(loop);                   // your uv_loop_t*
+//   if (!bridge) return std::unexpected(bridge.error());
+//   result.then(*bridge, [](const Result<HostArray>& r) { ... }).ignore();  // on uv_run's thread
+//   spawn(*bridge, my_task()).ignore();                     // every co_await continues there
+//   uv_run(loop, UV_RUN_DEFAULT);                           // until no continuation waits
+//
+// then() and spawn() give a future; ignore() says that no caller will look at it. Errors are looked
+// at inside: r in the continuation, every co_await in my_task().
 //
 // The loop is borrowed: one uv_poll_t of ours is added, loop->data and all of yours stay as they
 // are. That handle is ours, and a uv_walk that closes what it finds is to leave it out, or comes

@@ -128,13 +128,17 @@ class Runtime {
   // For jobs that go on after failures (`millrace launch --restarts`, `--min`): the processes that
   // work together from now on; links and groups of the world before are ended. A program calls it
   // before its first group, and again when a group has failed by another process or
-  // job()->has_newcomers(). Completes once each process of the world before that is there has
-  // called it. The errors of net::Job::next_world(); kFailedPrecondition without a job.
+  // job()->has_newcomers(): it closes or drops the members of the groups of the world before, calls
+  // this, then make_group() again, with the same names if it likes (collectives/README.md has the
+  // loop). Completes once each process of the world before that is there has called it. The errors
+  // of net::Job::next_world(), where net::WorkDone as detail says that the others have done all the
+  // work; kFailedPrecondition without a job.
   Future<net::World> next_world(CallOptions call = {}) const;
   // A group of the devices, those of device_kind(), of all processes of the job, or of its world,
   // in the order of the processes: the members of this one's. Without a job: of this one's. All
   // processes of the job call it, with the same names in the same order
-  // (collectives/process_group.h); the errors of ProcessGroup::meet().
+  // (collectives/process_group.h); the errors of ProcessGroup::meet(). A group is of the world in
+  // which it was made: next_world() ends it, and this makes the one of the next world.
   Future<std::vector<collectives::ProcessGroup>> make_group(const std::string& name,
                                                             CallOptions call = {}) const;
   actors::ActorSystem& actors() const;

@@ -1,5 +1,6 @@
 // A callback on a libevent base that belongs to the program, beside a timer of its own. Every step
-// is started at once; the callback runs where event_base_dispatch runs.
+// is started at once; the callback runs where event_base_dispatch runs. The program links libevent
+// itself, beside Millrace: `pkg-config --libs millrace libevent_core`.
 #include <event2/event.h>
 
 #include <cstdio>

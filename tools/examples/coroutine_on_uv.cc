@@ -1,5 +1,7 @@
 // A coroutine on a libuv loop that belongs to the program. Whatever is awaited, the coroutine goes
-// on where uv_run runs; the loop is never blocked and ends when no continuation waits.
+// on where uv_run runs; the loop is never blocked and ends when no continuation waits. The program
+// links libuv itself, beside Millrace: `pkg-config --libs millrace libuv`, or in CMake
+// pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv) and PkgConfig::UV.
 #include <uv.h>
 
 #include <cstdio>

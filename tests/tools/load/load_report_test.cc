@@ -35,6 +35,35 @@ TEST(LoadReportTest, CountsAndPercentilesAreInTheLastLine) {
       report.words().find("102 requests: 100 answered (10.0 per second), 1 refused, 1 errors"),
       std::string::npos)
       << report.words();
+  EXPECT_EQ(report.words().find("first error"), std::string::npos) << report.words();
+  EXPECT_TRUE(json["first_error"].is_null());
+}
+
+TEST(LoadReportTest, TheFirstFailedAnswerIsKeptAndShown) {
+  LoadReport report(kBegin, seconds(10));
+  for (const int status : {400, 404}) {
+    report.add(kBegin, Outcome::kError, milliseconds(1));
+    report.add_failed_answer(status, R"({"error":"65 rows are too many\nat most 64"})");
+  }
+  report.finish(kBegin + seconds(10));
+  const Json first = Json::parse(report.json())["first_error"];
+  EXPECT_EQ(first["status"], 400);
+  EXPECT_EQ(first["error"], "65 rows are too many");
+  EXPECT_EQ(report.words(),
+            "2 requests: 0 answered (0.0 per second), 0 refused, 2 errors\n"
+            "the first error: status 400: 65 rows are too many\n"
+            "latency: none, as no request was answered\n");
+}
+
+TEST(LoadReportTest, WhatAnErrorSaysIsALineForATerminal) {
+  EXPECT_EQ(error_line(""), "");
+  EXPECT_EQ(error_line(R"({"error":"why"})"), "why");
+  EXPECT_EQ(error_line(R"({"error":7})"), R"({"error":7})");
+  EXPECT_EQ(error_line("<html>\r\n<body>"), "<html>");
+  EXPECT_EQ(error_line("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(error_line(std::string(200, 'x')), std::string(200, 'x'));
+  EXPECT_EQ(error_line(std::string(201, 'x')), std::string(200, 'x') + "...");
+  EXPECT_EQ(error_line(std::string(199, 'x') + "\u00e4"), std::string(199, 'x') + "...");
 }
 
 TEST(LoadReportTest, EverySliceHasWhatEndedInItAndQuietOnesAreEmpty) {

@@ -31,6 +31,12 @@ TEST(LoadTargetTest, AUrlIsHostPortAndModel) {
   }
 }
 
+TEST(LoadTargetTest, AnAddressOfIpv6IsInBracketsBeforeItsPort) {
+  EXPECT_EQ(host_and_port({"::1", 99, ""}), "[::1]:99");
+  EXPECT_EQ(host_and_port({"127.0.0.1", 80, ""}), "127.0.0.1:80");
+  EXPECT_EQ(host_and_port({"localhost", 8000, "m"}), "localhost:8000");
+}
+
 TEST(LoadTargetTest, OnlyNamesOfTheLoopbackAreLoopback) {
   for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1"})
     EXPECT_TRUE(is_loopback(host)) << host;
