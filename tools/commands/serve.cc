@@ -107,7 +107,8 @@ Status allow_descriptors(std::size_t connections) {
   if (limit.rlim_max < needed) {
     return usage_error("--connections " + std::to_string(connections) + " needs " +
                        std::to_string(needed) + " open descriptors, and this process may have " +
-                       std::to_string(limit.rlim_max) + " (ulimit -Hn)");
+                       std::to_string(limit.rlim_max) +
+                       " (ulimit -Hn); allow fewer connections or more descriptors");
   }
   limit.rlim_cur = needed;
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));

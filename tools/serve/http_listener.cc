@@ -125,23 +125,24 @@ struct HttpListener::Parts {
     connection->late = event_new(base, -1, 0, &Parts::on_late, connection);
     MILLRACE_CHECK(connection->late != nullptr, "libevent has memory");
     bufferevent_incref(socket);
-    // evhttp reads on while it sends an answer, or while a line has no end.
-    bufferevent_setwatermark(
-        socket, EV_READ, 0,
-        self->options.most_header_bytes + self->options.most_body_bytes + kFramingBytes);
     evbuffer_add_cb(bufferevent_get_input(socket), &Parts::on_bytes, connection);
     self->connections.emplace(socket, connection);
     self->expect_request(*connection);
     self->pause_or_resume();
     return socket;
   }
-  static void on_bytes(evbuffer* /*input*/, const evbuffer_cb_info* change, void* argument) {
+  static void on_bytes(evbuffer* input, const evbuffer_cb_info* change, void* argument) {
     auto* const connection = static_cast<Connection*>(argument);
     Parts& self = *connection->parts;
+    const HttpOptions& options = self.options;
     connection->arriving += change->n_added;
     self.arriving += change->n_added;
-    if (self.arriving <= self.options.most_arriving_bytes || connection->arriving <= kFewBytes)
-      return;
+    // evhttp sets a line within a body no limit.
+    const bool endless = evbuffer_get_length(input) >
+                         options.most_header_bytes + options.most_body_bytes + kFramingBytes;
+    const bool many =
+        self.arriving > options.most_arriving_bytes && connection->arriving > kFewBytes;
+    if (!endless && !many) return;
     const evutil_socket_t socket = bufferevent_getfd(connection->socket);
     if (!self.options.tls) {
       constexpr std::string_view kBusy =
