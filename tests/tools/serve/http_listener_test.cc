@@ -51,7 +51,7 @@ class Rig {
     thread_.join();
   }
   // That the client of /none has gone.
-  Future<void> gone() { return gone_.future(); }
+  const Future<void>& gone() const { return gone_; }
   // Read when it has stopped.
   const std::vector<std::string>& ended() const { return ended_; }
 
@@ -59,7 +59,7 @@ class Rig {
   void answer(const Ref<HttpExchange>& exchange) {
     const std::string path = exchange->path();
     if (path == "/none") {
-      waiting_.emplace(exchange->gone(), [this, exchange] { gone_.set_value(); });
+      waiting_.emplace(exchange->gone(), [this, exchange] { goes_.set_value(); });
       return;
     }
     exchange->answer(200, {}, {.head = std::string(std::stoul(path.substr(1)), 'x')},
@@ -71,7 +71,8 @@ class Rig {
   std::unique_ptr<HttpListener> listener_;
   const int port_;
   std::vector<std::string> ended_;
-  Promise<void> gone_;
+  Promise<void> goes_;
+  const Future<void> gone_ = goes_.future();
   std::optional<std::stop_callback<std::function<void()>>> waiting_;
   std::thread thread_;
 };
