@@ -77,6 +77,12 @@ void GroupWire::start(GroupHooks hooks) {
           return heard.error();
         });
     for (int member = 0; member < wire.spread_.processes(); ++member) wire.watch(member);
+    // Else what is watched are the processes of the epoch after it, which end nothing of this
+    // group.
+    if (wire.mesh_->epoch() != wire.epoch_) {
+      wire.fail_all(Error(ErrorCode::kAborted, "the epoch of group '" + wire.name_.name +
+                                                   "' ended before it had begun"));
+    }
   });
 }
 

@@ -3,9 +3,16 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <utility>
 
+#include "millrace/core/base/error.h"
+
 namespace millrace {
+
+// That this process may have so many open: raises its soft limit where that is lower.
+// kResourceExhausted: the hard one is lower, too.
+Status allow_descriptors(std::uint64_t count);
 
 // Closed at its end; empty below 0. Thread-safety: external.
 class Descriptor {

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-// A variable of the process's environment, or of a test's.
+// A variable of the process's environment, or of a test's. Options of public calls hold it.
 using Variables = Braced<std::function<std::optional<std::string>(const std::string& name)>>;
 
 // Where this process stands in a job of several: for backends whose devices span them.

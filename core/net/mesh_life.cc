@@ -159,8 +159,8 @@ Future<void> Mesh::close() {
   return closed_;
 }
 
-// Others that find no listener any more ask the store whether this process has ended; others that
-// wait for the address of one that never listened find that.
+// Others ask the store whether this process has ended once they find no listener any more. Where it
+// never listened, they wait for its address, and get a record without one.
 void Mesh::begin_close() {
   std::uint32_t epoch = 0;
   {

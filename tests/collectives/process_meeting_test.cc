@@ -16,6 +16,23 @@ using testing::for_each_seed;
 using testing::SimProcesses;
 using testing::Simulation;
 
+// As after a loss, in the next world: the program may hold its members of the group before.
+TEST(ProcessMeetingTest, AnEpochHasAGroupOfTheSameNameBesideTheOneBefore) {
+  for_each_seed(100, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1});
+    const ProcessGroup before = far.member(0);
+    std::vector<Future<void>> entered;
+    for (std::size_t p = 0; p < 2; ++p) entered.push_back(far.mesh(p)->set_epoch(1));
+    for (const auto& one : entered) EXPECT_TRUE(sim.run(one).has_value());
+    far.join("g");
+    EXPECT_FALSE(sim.run(before.barrier()).has_value());
+    std::vector<Future<std::int64_t>> sums;
+    for (std::size_t r = 0; r < 2; ++r) sums.push_back(far.member(r).agree(AgreeOp::kSum, 1));
+    for (const auto& sum : sums) EXPECT_EQ(sim.run(sum).value(), 2);
+    sim.finish();
+  });
+}
+
 // As after a loss: the ranks of the group are those of the processes that meet.
 TEST(ProcessMeetingTest, SomeOfTheProcessesMakeAGroup) {
   for_each_seed(30, [](Simulation& sim) {

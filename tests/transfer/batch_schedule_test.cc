@@ -176,14 +176,21 @@ TEST(BatchScheduleTest, ABatchFollowsAnotherOnlyTowardsTheEndOfThat) {  // BS-3
   }
 }
 
-TEST(BatchScheduleTest, AFullBatchFollowsAnotherWithoutItsDelay) {  // BS-3, BS-6
+// Batches of two rows take 10 ms, and wait 500 ms for a second row: one runs since 10, and a row
+// waits since 11.
+BatchSchedule behind_a_batch() {
   BatchSchedule schedule({});
   schedule.add_queue(0, queue_of({2}, milliseconds(500)));
   enter(schedule, at(0), {.rows = 2});
   schedule.finish(*next(schedule, at(0)), at(10));
   enter(schedule, at(10), {.rows = 2});
-  ASSERT_TRUE(next(schedule, at(10)));
+  EXPECT_TRUE(next(schedule, at(10)));
   enter(schedule, at(11));
+  return schedule;
+}
+
+TEST(BatchScheduleTest, AFullBatchFollowsAnotherWithoutItsDelay) {  // BS-3, BS-6
+  BatchSchedule schedule = behind_a_batch();
   EXPECT_EQ(schedule.next_time(), at(511));
   enter(schedule, at(12));
   EXPECT_FALSE(next(schedule, at(12)));
@@ -192,13 +199,7 @@ TEST(BatchScheduleTest, AFullBatchFollowsAnotherWithoutItsDelay) {  // BS-3, BS-
 }
 
 TEST(BatchScheduleTest, WhatIsDrainedFollowsAnotherWithoutItsDelay) {  // BS-3
-  BatchSchedule schedule({});
-  schedule.add_queue(0, queue_of({2}, milliseconds(500)));
-  enter(schedule, at(0), {.rows = 2});
-  schedule.finish(*next(schedule, at(0)), at(10));
-  enter(schedule, at(10), {.rows = 2});
-  ASSERT_TRUE(next(schedule, at(10)));
-  enter(schedule, at(11));
+  BatchSchedule schedule = behind_a_batch();
   schedule.drain();
   EXPECT_EQ(schedule.next_time(), at(15));
   EXPECT_TRUE(next(schedule, at(15)));

@@ -1,9 +1,7 @@
 // `millrace serve`: models behind the Open Inference Protocol v2, on one event loop. What is HTTP
 // is in tools/serve; batches, weights and versions are in transfer/batcher.h and tools/api/model.h:
 // this is how they are put together, to be read as an example of embedding them.
-#include <arpa/inet.h>
 #include <event2/event.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,6 +20,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/base/cores.h"
+#include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/free_by.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/read_file.h"
@@ -29,6 +28,7 @@
 #include "millrace/core/loop/event_bridge.h"
 #include "millrace/tools/api/model.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/load/load_target.h"
 #include "millrace/tools/serve/http_listener.h"
 #include "millrace/tools/serve/inference_server.h"
 #include "millrace/transfer/batcher.h"
@@ -91,30 +91,6 @@ Status parse_listen(const std::string& text, serve::HttpOptions& http) {
   return {};
 }
 
-bool is_loopback(const std::string& address) {
-  in_addr number{};
-  const bool is_number = ::inet_pton(AF_INET, address.c_str(), &number) == 1;
-  return (is_number && ntohl(number.s_addr) >> 24 == 127) || address == "::1" ||
-         address == "localhost";
-}
-
-// Each connection has one; the rest of the process, files of models included, needs some.
-Status allow_descriptors(std::size_t connections) {
-  constexpr rlim_t kOthers = 256;
-  rlimit limit{};
-  const rlim_t needed = connections + kOthers;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return {};
-  if (limit.rlim_max < needed) {
-    return usage_error("--connections " + std::to_string(connections) + " needs " +
-                       std::to_string(needed) + " open descriptors, and this process may have " +
-                       std::to_string(limit.rlim_max) +
-                       " (ulimit -Hn); allow fewer connections or more descriptors");
-  }
-  limit.rlim_cur = needed;
-  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
-  return {};
-}
-
 // A loop that hands epoll all changes at once before it waits: a request has six.
 event_base* new_event_base() {
   const std::unique_ptr<event_config, FreeBy<&event_config_free>> config(event_config_new());
@@ -162,7 +138,7 @@ class Serving {
   void drain();
   void look_whether_sent();
   void say(const char* event, const std::string& words, Json facts = Json::object()) const;
-  std::function<void(const serve::Access&)> access_log() const;
+  std::function<void(const serve::Access&)> access_log();
 
   const Runtime& runtime_;
   const ServeFlags& flags_;
@@ -183,7 +159,7 @@ class Serving {
   TimePoint busy_{};  // the last look of the drain that saw a request
   std::uint64_t handled_ = 0;
   bool cut_off_ = false;
-  mutable std::uint64_t lost_lines_ = 0;  // of the access log
+  std::uint64_t lost_lines_ = 0;  // of the access log
 };
 
 void Serving::say(const char* event, const std::string& words, Json facts) const {
@@ -193,7 +169,7 @@ void Serving::say(const char* event, const std::string& words, Json facts) const
   static_cast<void>(console_.data(json_text(line) + "\n"));
 }
 
-std::function<void(const serve::Access&)> Serving::access_log() const {
+std::function<void(const serve::Access&)> Serving::access_log() {
   if (!flags_.access_log) return {};
   return [this](const serve::Access& access) {
     Json line = {{"event", "access"},
@@ -401,9 +377,14 @@ Result<ExitCode> serve_command(const ServeFlags& flags, Console& console) {
   http.most_arriving_bytes = 4 * http.most_body_bytes;
   http.request_time = seconds_of(flags.request_seconds);
   MILLRACE_TRY_STATUS(parse_listen(flags.listen, http));
-  MILLRACE_TRY_STATUS(allow_descriptors(http.most_connections));
+  // Each connection has one, and the rest of the process, files of models included, needs some.
+  constexpr std::size_t kOtherDescriptors = 256;
+  if (Status allowed = allow_descriptors(http.most_connections + kOtherDescriptors); !allowed) {
+    return usage_error("--connections " + std::to_string(http.most_connections) + ": " +
+                       allowed.error().message() + "; allow fewer connections");
+  }
   MILLRACE_TRY(const std::string token, read_token(flags.token_file));
-  if (!is_loopback(http.address) && (!flags.is_public || token.empty())) {
+  if (!load::is_loopback(http.address) && (!flags.is_public || token.empty())) {
     return usage_error("--listen " + flags.listen +
                        " can be reached from elsewhere: that needs --public and a --token-file");
   }

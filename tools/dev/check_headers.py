@@ -57,7 +57,7 @@ def owning_members(text, name):
         return []
     code = re.sub(r'//[^\n]*', '', body[1])
     return [f'{kind} {member}' for kind, member in
-            re.findall(r'^  ((?:[\w:]|<[^;={}()]*>|[*&]| (?=[\w*&<]))+?) (\w+)\s*(?:=[^;]*)?;', code, re.M)
+            re.findall(r'^  ((?:[\w:]|<[^;={}]*>|[*&]| (?=[\w*&<]))+?) (\w+)\s*(?:=[^;]*)?;', code, re.M)
             if not kind.startswith(('static', 'using', 'return')) and owns(kind)]
 
 

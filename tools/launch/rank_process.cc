@@ -160,16 +160,8 @@ Result<Inherited> prepare_for_ranks(int ranks) {
     if (::sigismember(&blocked, number) == 1) inherited.blocked_signals |= 1ULL << (number - 1);
   }
   const rlim_t needed = kDescriptorsOfLaunch + kDescriptorsOfARank * static_cast<rlim_t>(ranks);
-  if (limit.rlim_max < needed) {
-    return fail(ErrorCode::kResourceExhausted,
-                std::to_string(ranks) + " ranks need " + std::to_string(needed) +
-                    " open descriptors, and this process may have " +
-                    std::to_string(limit.rlim_max) + " (ulimit -Hn)");
-  }
-  if (limit.rlim_cur < needed) {
-    limit.rlim_cur = needed;
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return errno_error("raising a limit", errno);
-  }
+  if (const Status allowed = allow_descriptors(needed); !allowed)
+    return std::unexpected(allowed.error().with_context(std::to_string(ranks) + " ranks"));
   return inherited;
 }
 

@@ -60,7 +60,7 @@ const char* framing_fault_of(evhttp_request* request) {
         return "Transfer-Encoding is something else than chunked";
     }
   }
-  if (lengths + encodings > 1) return "it says more than once how long its body is";
+  if (lengths + encodings > 1) return "the request says more than once how long its body is";
   return nullptr;
 }
 

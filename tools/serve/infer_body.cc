@@ -23,7 +23,7 @@ using devices::HostView;
 using devices::Shape;
 using transfer::RowInput;
 using transfer::RowOutputs;
-// What a request holds comes and goes with it.
+// A request makes and drops some twenty of its nodes, so they come from the pool.
 using RequestJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
                                          std::uint64_t, double, PoolAllocator>;
 

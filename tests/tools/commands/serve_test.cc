@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -238,6 +239,48 @@ TEST_F(ServeTest, WhatIsWrongHasItsStatusAndItsReason) {
   Client client(port_);
   EXPECT_EQ(client.post(kInfer, kRow).status, 200);
   EXPECT_EQ(stop().code, 0);
+}
+
+// Its stderr is a pipe that nothing empties until the end.
+TEST_F(ServeTest, TheAccessLogHoldsUpNoAnswer) {
+  ASSERT_TRUE(start({"--access-log"}));
+  Client client(port_);
+  constexpr int kRequests = 200;
+  const std::string path = "/" + std::string(2000, 'x');
+  for (int i = 0; i < kRequests; ++i) ASSERT_EQ(client.get(path).status, 404) << i;
+  const Outcome& outcome = stop();
+  EXPECT_EQ(outcome.code, 0);
+  const auto lines = std::ranges::count(outcome.err, '\n');
+  EXPECT_GT(lines, 0);
+  EXPECT_LT(lines, kRequests);
+}
+
+TEST_F(ServeTest, ARequestThatIsArrivingWhenItStopsIsAnswered) {
+  ASSERT_TRUE(start());
+  const std::string row = kRow;
+  Client slow(port_), probe(port_);
+  slow.send("POST " + std::string(kInfer) + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+            std::to_string(row.size()) + "\r\n\r\n" + row.substr(0, 10));
+  ASSERT_EQ(probe.get("/v2/health/live").status, 200);
+  process_->send(SIGTERM);
+  while (Client(port_).get("/v2/health/ready").status == 200) {
+  }
+  EXPECT_FALSE(slow.hears_within(1000));  // longer than a server with nothing to do would stay
+  slow.send(row.substr(10));
+  EXPECT_EQ(slow.receive().status, 503);
+  EXPECT_EQ(process_->wait().code, 0);
+}
+
+TEST_F(ServeTest, ConnectionsForWhichThereAreNoDescriptorsAreRefusedAtTheStart) {
+  std::vector<std::string> limited = {"/bin/sh", "-c", "ulimit -n 200; exec \"$0\" \"$@\""};
+  const std::vector<std::string> serve = words({"--connections", "100"});
+  limited.insert(limited.end(), serve.begin(), serve.end());
+  Process process(limited);
+  const Outcome& outcome = process.wait();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE((outcome.out + outcome.err).find("--connections 100: 356 open descriptors"),
+            std::string::npos)
+      << outcome.out << outcome.err;
 }
 
 TEST_F(ServeTest, AFullQueueIsAnsweredAtOnceWith429AndADrainAnswersWhatWasAccepted) {

@@ -48,6 +48,14 @@ class HeadersTest(unittest.TestCase):
     def test_value_that_leaves_a_field_without_default_out_is_found(self):
         self.expect('missing', 'A{.x=1}', 'struct B { B(); };', 'struct A { int x = 0; B y; };')
 
+    def test_member_that_owns_is_found_unless_it_is_braced(self):
+        for member in ('std::string a = {};', 'std::vector<std::string> a;', 'std::optional<std::string> a = {};',
+                       'net::Ref<B> a = {};', 'std::function<int(int, int)> a = {};'):
+            self.assertEqual(len(check_headers.owning_members(f'struct A {{\n  {member}  // b\n}};\n', 'A')), 1, member)
+        for member in ('Braced<std::string> a = {};', 'std::optional<int> a = {};', 'std::string_view a = {};', 'int a = 0, b = 1;',
+                       '// std::string a;', 'B b = {};'):
+            self.assertEqual(check_headers.owning_members(f'struct A {{\n  {member}\n}};\n', 'A'), [], member)
+
     def test_compiler_that_is_not_there_is_a_failure(self):
         for gone in (check_headers.GCC, check_headers.CLANG):
             said = io.StringIO()

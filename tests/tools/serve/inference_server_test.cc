@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/loop/event_bridge.h"
@@ -30,10 +32,37 @@ constexpr const char* kInfer = "/v2/models/m/infer";
 constexpr const char* kRow =
     R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[10,100]]}]})";
 
+// Runs nothing before resume(), which then runs what waits.
+class PausedExecutor final : public Executor {
+ public:
+  void submit(Work* work) noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_) return held_.push_back(work);
+    }
+    work->run();
+  }
+  void resume() {
+    std::vector<Work*> works;
+    {
+      const std::lock_guard lock(mutex_);
+      free_ = true;
+      works.swap(held_);
+    }
+    for (Work* const work : works) work->run();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Work*> held_;
+  bool free_ = false;
+};
+
 // A server of one model on so many devices, whose loop has a thread of its own.
 class Rig {
  public:
-  explicit Rig(int devices) : runtime_(make_runtime(devices)) {
+  // large: left out: the runtime's.
+  explicit Rig(int devices, Executor* large = nullptr) : runtime_(make_runtime(devices)) {
     testing::write_model(folder_);
     testing::write_weights(folder_.file("weights.safetensors"), "scale", {2, 3});
     const auto all = runtime_.devices();
@@ -47,7 +76,7 @@ class Rig {
     server_.emplace(ServerOptions{.batcher = *batcher_,
                                   .devices = {all.begin(), all.end()},
                                   .loop = &bridge_->executor(),
-                                  .large = &runtime_.compute(),
+                                  .large = large != nullptr ? large : &runtime_.compute(),
                                   .metrics = [this] { return runtime_.metrics_snapshot(); }});
     listener_ = HttpListener::create(base_.get(), {}, [this](const Ref<HttpExchange>& exchange) {
                   server_->handle(exchange);
@@ -114,6 +143,34 @@ TEST(InferenceServerTest, ARequestThatOthersMayReadInAnotherWayEndsItsConnection
     EXPECT_GE(client.receive().status, 400) << framing;
     EXPECT_EQ(client.receive().status, 0) << framing;
   }
+}
+
+TEST(InferenceServerTest, LargeBodiesThatWaitToBeReadAreLimitedAndOthersPass) {
+  PausedExecutor large;
+  Rig rig(1, &large);
+  constexpr int kMost = 32;  // InferenceServer's
+  const std::string body = kRow + std::string(20000, ' ');
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kMost; ++i) {
+    clients.push_back(std::make_unique<Client>(rig.port()));
+    clients.back()->begin_post(kInfer, body);
+  }
+  Client small(rig.port()), late(rig.port());
+  // Refused once all of them are there.
+  Reply refused;
+  while (refused.status != 429) {
+    Client next(rig.port());
+    next.begin_post(kInfer, body);
+    if (next.hears_within(1000)) refused = next.receive();
+  }
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+  EXPECT_EQ(small.post(kInfer, kRow).status, 200);
+  large.resume();
+  for (const auto& client : clients) {
+    const int status = client->receive().status;
+    EXPECT_TRUE(status == 200 || status == 429) << status;
+  }
+  EXPECT_EQ(late.post(kInfer, body).status, 200);
 }
 
 TEST(InferenceServerTest, TheStatisticsOfAllModelsHaveAPathOfTheirOwn) {

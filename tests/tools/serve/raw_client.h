@@ -89,6 +89,11 @@ class Client {
     }
     return taken;
   }
+  // Bytes, or the end, have come in that time.
+  bool hears_within(int ms) const {
+    pollfd socket{.fd = socket_, .events = POLLIN, .revents = 0};
+    return ::poll(&socket, 1, ms) == 1;
+  }
   // The server has closed the connection.
   bool closed() { return !read_more(); }
 
