@@ -12,11 +12,13 @@
 namespace millrace {
 
 // One thread has one, or one place where it waits. Each wait in vain lets more of the next ones
-// sleep at once. Where other threads want this core, one look may cost them a turn of milliseconds:
-// then it is long until the next try. Thread-safety: external.
+// sleep at once. Where other threads want this core, one look may cost a turn of milliseconds: each
+// such turn makes it four times as long until the next try, and kMostWhereOthersRun tries that are
+// worth it make it a quarter. Thread-safety: external.
 class ShortWait {
  public:
-  static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
+  static constexpr int kMostLeftOut = 64;
+  static constexpr int kFewestWhereOthersRun = 8, kMostWhereOthersRun = 512;
   // The time in which two threads that sleep are woken, one by the other, and answer. A shorter one
   // never ends well again once both sides of a conversation have begun to sleep.
   static constexpr std::chrono::microseconds kPatience{100};
@@ -30,8 +32,8 @@ class ShortWait {
     const TimePoint begin = steady_clock().now();
     for (TimePoint before = begin;;) {
       std::this_thread::yield();
-      const bool is_done = done();
       const TimePoint now = steady_clock().now();
+      const bool is_done = done();  // which may do at once what there is to do
       if (now - before > kTurn) {
         others_ran();
       } else if (is_done) {
@@ -52,13 +54,23 @@ class ShortWait {
     --left_out_;
     return true;
   }
-  void succeeded() { failures_ = 0; }
+  void succeeded() {
+    failures_ = 0;
+    if (++since_turn_ < kMostWhereOthersRun) return;
+    since_turn_ = 0;
+    others_ /= 4;
+  }
   void failed() { left_out_ = failures_ = std::min(2 * failures_ + 1, kMostLeftOut); }
-  void others_ran() { left_out_ = kLeftOutWhereOthersRun; }
+  void others_ran() {
+    left_out_ = others_ = std::clamp(4 * others_, kFewestWhereOthersRun, kMostWhereOthersRun);
+    since_turn_ = 0;
+  }
 
  private:
-  int left_out_ = 0;  // waits that still sleep at once
-  int failures_ = 0;  // how many waits the next failure lets sleep at once
+  int left_out_ = 0;    // waits that still sleep at once
+  int failures_ = 0;    // how many waits the next failure lets sleep at once
+  int others_ = 0;      // how many the last turn of another thread let sleep at once
+  int since_turn_ = 0;  // waits that were worth it since, or since others_ became less
 };
 
 }  // namespace millrace

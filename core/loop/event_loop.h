@@ -24,13 +24,14 @@ enum Readiness : unsigned {
 class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;
-  // Completes on the loop's thread with what of `wanted` holds, soon if it holds already. One wait
-  // at a time: kFailedPrecondition otherwise. A hangup counts as both, a half-close as kReadable.
+  // Completes on the loop's thread with what of `wanted` holds, soon if it holds already; or held a
+  // moment ago: a read may find nothing. One wait at a time: kFailedPrecondition otherwise. A
+  // hangup counts as both, a half-close as kReadable.
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 
-// Memory that other processes change: no descriptor shows it. A loop looks at it for a short time
-// before it sleeps (ShortWait). Thread-safety: confined to the loop's thread.
+// Memory that other processes change: no descriptor shows it, the loop looks at it before it
+// sleeps. Thread-safety: confined to the loop's thread.
 class MemoryWatch {
  public:
   // Cheap: act() would complete something.
@@ -47,9 +48,11 @@ class MemoryWatch {
 
 // The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of
 // posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
-// system call. Nothing waits in it (wait_blocking() there is CHECKed). Deleting it closes it and
-// closes its descriptors; what is left are a few hundred bytes that refuse for ever (EX-3), its
-// timers too. Thread-safety: submit, stop and timers() are thread-safe; the rest is confined.
+// system call. A thread in run() looks for a short time before it sleeps (ShortWait): what comes
+// within that costs no wake-up. Nothing waits in it (wait_blocking() there is CHECKed). Deleting it
+// closes it and closes its descriptors; what is left are a few hundred bytes that refuse for ever
+// (EX-3), its timers too. Thread-safety: submit, stop and timers() are thread-safe; the rest is
+// confined.
 class EventLoop : public Executor {
  public:
   // Runs until stop(); a stop from before counts. May be called again.

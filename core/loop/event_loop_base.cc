@@ -22,8 +22,8 @@ namespace {
 // Posted work that runs before descriptors and timers get their turn again.
 constexpr int kDrainLimit = 1024;
 
-// Looks, in all half a microsecond, before other threads get this core for the first time: what is
-// as near as that costs no two switches.
+// Looks at memory, in all half a microsecond, before other threads get this core for the first
+// time: what is as near as that costs no two switches.
 constexpr int kLooksAtOnce = 10;
 
 // How long memory and posted work may keep descriptors waiting.
@@ -85,7 +85,11 @@ void LoopBase::submit(Work* work) noexcept {
     MutexLock lock(mutex_);
     if (!closed_) posted_.push(std::exchange(work, nullptr));
   }
-  work != nullptr ? work->drop() : wake();
+  if (work != nullptr) return work->drop();
+  if (running_loop() == this && waits_)
+    posted_here_ = true;
+  else
+    wake();
 }
 
 void LoopBase::wake() {
@@ -98,14 +102,19 @@ void LoopBase::wake() {
 void LoopBase::run() {
   const RunningLoopScope here(*this);
   waits_ = true;
-  while (!stopping()) turn(true);
+  while (!stopping_.load()) {
+    before_wait();
+    turn(true);
+  }
   waits_ = false;
+  if (posted_here_) wake();  // the next run() or poll()
   stopping_.store(false);
 }
 
 bool LoopBase::poll() {
   const RunningLoopScope here(*this);
   ran_ = 0;
+  before_wait();
   turn(false);
   return ran_ != 0;
 }
@@ -133,23 +142,30 @@ void LoopBase::drain() {
     ++ran_;
     work->run();
   }
+  posted_here_ = false;
   // Down first, then look again: what is posted in between either sees it down or is seen here.
   awake_.store(Awake::kNo);
   if (left == 0 || !empty()) wake();
 }
 
 void LoopBase::before_wait() {
+  if (posted_here_) drain();
   run_timers();
-  if (memory_.empty()) return;
   if (!waits_) return act_on_memory();
-  const TimePoint limit = steady_clock().now() + kMostLooking;
-  while (look()) {
-    if (stopping() || steady_clock().now() >= limit) return wake();
-    run_timers();
-  }
+  if (!look_until_idle()) return wake();
   bool sleeps = true;
   for (std::size_t i = 0; i < memory_.size(); ++i) sleeps = memory_[i]->may_sleep() && sleeps;
-  if (!sleeps) wake();
+  if (!sleeps || posted_here_) wake();
+}
+
+// False: descriptors get their turn first, or the loop ends.
+bool LoopBase::look_until_idle() {
+  const TimePoint limit = steady_clock().now() + kMostLooking;
+  while (look()) {
+    if (stopping_.load() || steady_clock().now() >= limit) return false;
+    run_timers();
+  }
+  return true;
 }
 
 void LoopBase::run_timers() {
@@ -161,9 +177,11 @@ void LoopBase::run_timers() {
 bool LoopBase::look() {
   Awake asleep = Awake::kNo;
   if (!awake_.compare_exchange_strong(asleep, Awake::kLooking)) return false;  // it is woken
-  const auto is_there = [this] { return awake_.load() == Awake::kYes || memory_ready(); };
-  bool found = is_there();
-  for (int i = 0; !found && i < kLooksAtOnce; ++i) {
+  const auto is_there = [this] {
+    return awake_.load() == Awake::kYes || (memory_.empty() ? descriptors_ready() : memory_ready());
+  };
+  bool found = posted_here_ || is_there();
+  for (int i = 0; !found && i < kLooksAtOnce && !memory_.empty(); ++i) {
     pause_core();
     found = is_there();
   }
@@ -171,12 +189,24 @@ bool LoopBase::look() {
   act_on_memory();
   Awake looking = Awake::kLooking;
   const bool woken = !awake_.compare_exchange_strong(looking, Awake::kNo);
-  if (woken) drain();
+  if (woken || posted_here_) drain();
   return found || woken;
 }
 
 bool LoopBase::memory_ready() const {
   return std::ranges::any_of(memory_, [](const MemoryWatch* watch) { return watch->ready(); });
+}
+
+// A look at descriptors takes a system call, and does at once what is to do.
+bool LoopBase::descriptors_ready() {
+  ran_ = 0;
+  turn(false);
+  return ran_ != 0;
+}
+
+void LoopBase::on_deadline() {
+  deadline_->consume();
+  ++ran_;
 }
 
 void LoopBase::act_on_memory() {
@@ -207,14 +237,23 @@ Future<unsigned> WatchBase::wait(unsigned wanted) {
     return fail(ErrorCode::kFailedPrecondition,
                 "waiting for a descriptor: another wait on the same watch is going on");
   }
-  MILLRACE_TRY_STATUS(begin(wanted));
-  wanted_ = wanted;
+  if (watched_ != wanted) {
+    watched_ = 0;
+    MILLRACE_TRY_STATUS(begin(wanted));
+    watched_ = wanted;
+  }
   return waiting_.emplace().future();
 }
 
-void WatchBase::complete(unsigned found) {
+void WatchBase::found(unsigned readiness, bool over) {
+  if (!waiting_) {
+    watched_ = 0;
+    return end();
+  }
+  const unsigned wanted = over ? std::exchange(watched_, 0) : watched_;
+  ++loop_.ran_;
   Promise<unsigned> promise = *std::exchange(waiting_, std::nullopt);
-  promise.set(found & wanted_);
+  promise.set(readiness & wanted);
 }
 
 }  // namespace millrace

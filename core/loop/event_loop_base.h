@@ -58,7 +58,7 @@ class LoopBase : public EventLoop {
  protected:
   explicit LoopBase(const Clock& clock);
 
-  // One turn of the library's loop, or several until a stop. wait: until something is ready.
+  // One turn of the library's loop. wait: until something is ready.
   virtual void turn(bool wait) = 0;
   // Has the library's loop call drain() soon. Any thread, while the library's part is there.
   virtual void signal() noexcept = 0;
@@ -67,13 +67,12 @@ class LoopBase : public EventLoop {
 
   // Runs what was posted, up to a limit, so that descriptors and timers get their turn.
   void drain();
-  // Before every wait: runs what is due, and sets the next deadline; looks at memory.
-  void before_wait();
-  // Becomes readable at the next deadline. That only wakes: the next before_wait() does the work.
+  // Becomes readable at the next deadline. That only wakes: what is due runs before the next wait.
   DeadlineFd& deadline() { return *deadline_; }
-  bool stopping() const { return stopping_.load(); }
+  void on_deadline();
 
  private:
+  friend class WatchBase;  // counts what it finds
   enum class Awake : std::uint8_t {
     kNo,       // a wake-up is needed to be heard -> kYes, kLooking
     kLooking,  // it is not: the thread looks for kYes -> kYes, kNo
@@ -83,9 +82,13 @@ class LoopBase : public EventLoop {
   Work* take();
   bool empty();
   void wake();
+  // Runs what is due, and sets the next deadline; looks for what comes soon.
+  void before_wait();
   void run_timers();
+  bool look_until_idle();
   bool look();
   bool memory_ready() const;
+  bool descriptors_ready();
   void act_on_memory();
 
   const Clock& clock_;
@@ -101,26 +104,35 @@ class LoopBase : public EventLoop {
   // Wake-ups of other threads that are under way: what they use is there until the last is over.
   std::atomic<int> waking_{0};
   std::atomic<bool> deleted_{false};
-  std::size_t ran_ = 0;  // since poll() began
+  std::size_t ran_ = 0;  // since poll() began, or the last look at descriptors
   bool waits_ = false;   // in run()
+  // By the thread in run(), which looks for it before it waits: that needs no wake-up.
+  bool posted_here_ = false;
   std::vector<MemoryWatch*> memory_;
   ShortWait short_wait_;
 };
 
-// A watch without its library: one wait at a time. Thread-safety: as DescriptorWatch.
+// A watch without its library: one wait at a time. The library goes on watching between the waits,
+// as long as each comes before the next thing to find: to begin and to end take system calls.
+// Thread-safety: as DescriptorWatch.
 class WatchBase : public DescriptorWatch {
  public:
+  explicit WatchBase(LoopBase& loop) : loop_(loop) {}
   ~WatchBase() override;
   Future<unsigned> wait(unsigned wanted) final;
 
  protected:
-  // Has the library call complete(), once.
+  // Has the library call found() from now on, for these instead of what it watches for.
   virtual Status begin(unsigned wanted) = 0;
-  // Completes the wait with what of found was wanted: it may wait again, or destroy the watch.
-  void complete(unsigned found);
+  // Has it call that no more.
+  virtual void end() noexcept = 0;
+  // Completes the wait with what of it was wanted: that may wait again, or destroy the watch.
+  // over: the library has ended by itself.
+  void found(unsigned readiness, bool over = false);
 
  private:
-  unsigned wanted_ = 0;
+  LoopBase& loop_;
+  unsigned watched_ = 0;  // what the library watches for
   std::optional<Promise<unsigned>> waiting_;
 };
 

@@ -1,5 +1,5 @@
 // EventLoop over libevent, the twin of event_loop_uv.cc. An eventfd wakes it (a base made without
-// libevent's thread support has no other way), and due timers run before every wait.
+// libevent's thread support has no other way).
 #include <event2/event.h>
 #include <sys/stat.h>
 
@@ -33,23 +33,25 @@ Status check_watchable(int descriptor) {
 
 class EventWatch final : public WatchBase {
  public:
-  EventWatch(event_base* base, int descriptor) : base_(base), descriptor_(descriptor) {}
+  EventWatch(LoopBase& loop, event_base* base, int descriptor)
+      : WatchBase(loop), base_(base), descriptor_(descriptor) {}
 
  private:
   Status begin(unsigned wanted) override {
-    int events = 0;  // an error or a hangup comes as all that is asked for
+    int events = EV_PERSIST;  // an error or a hangup comes as all that is asked for
     if ((wanted & kReadable) != 0) events |= EV_READ;
     if ((wanted & kWritable) != 0) events |= EV_WRITE;
-    event_.reset(event_new(base_, descriptor_, static_cast<short>(events), &EventWatch::on_event,
-                           this));  // for one time
+    event_.reset(
+        event_new(base_, descriptor_, static_cast<short>(events), &EventWatch::on_event, this));
     if (event_ && event_add(event_.get(), nullptr) == 0) return {};
     return fail(ErrorCode::kInternal, "waiting for a descriptor: libevent refused it");
   }
+  void end() noexcept override { event_.reset(); }
   static void on_event(evutil_socket_t /*descriptor*/, short events, void* argument) {
-    unsigned found = 0;
-    if ((events & EV_READ) != 0) found |= kReadable;
-    if ((events & EV_WRITE) != 0) found |= kWritable;
-    static_cast<EventWatch*>(argument)->complete(found);
+    unsigned readiness = 0;
+    if ((events & EV_READ) != 0) readiness |= kReadable;
+    if ((events & EV_WRITE) != 0) readiness |= kWritable;
+    static_cast<EventWatch*>(argument)->found(readiness);
   }
 
   event_base* const base_;
@@ -78,7 +80,7 @@ class LibeventLoop final : public LoopBase {
                  }));
     MILLRACE_TRY(e.deadline,
                  listen(deadline().descriptor(), [](evutil_socket_t, short, void* self) {
-                   static_cast<LibeventLoop*>(self)->deadline().consume();
+                   static_cast<LibeventLoop*>(self)->on_deadline();
                  }));
     return {};
   }
@@ -86,7 +88,7 @@ class LibeventLoop final : public LoopBase {
   Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) override {
     MILLRACE_TRY_STATUS(check_watchable(descriptor));
     evutil_make_socket_nonblocking(descriptor);
-    return std::make_unique<EventWatch>(event_->base.get(), descriptor);
+    return std::make_unique<EventWatch>(*this, event_->base.get(), descriptor);
   }
 
  private:
@@ -106,9 +108,9 @@ class LibeventLoop final : public LoopBase {
   }
 
   void turn(bool wait) override {
-    before_wait();
-    MILLRACE_CHECK(event_base_loop(event_->base.get(), wait ? EVLOOP_ONCE : EVLOOP_NONBLOCK) >= 0,
-                   "event_base_loop");
+    // Without EVLOOP_ONCE it would go on as long as it finds something.
+    const int flags = wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK;
+    MILLRACE_CHECK(event_base_loop(event_->base.get(), flags) >= 0, "event_base_loop");
   }
   void signal() noexcept override { event_->wake_fd.signal(); }
   void release() noexcept override { event_.reset(); }

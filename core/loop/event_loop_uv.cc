@@ -1,6 +1,5 @@
 // EventLoop over libuv. One async handle wakes it, one poll handle gets the next deadline
-// (libuv's own timers have whole milliseconds, which a loader's read would lose at every batch);
-// the prepare handle runs before every wait and is where due timers run and the next one is set.
+// (libuv's own timers have whole milliseconds, which a loader's read would lose at every batch).
 #include <uv.h>
 
 #include <memory>
@@ -21,14 +20,15 @@ Status check_uv(int status) {
 
 class UvWatch final : public WatchBase {
  public:
-  static Result<std::unique_ptr<DescriptorWatch>> create(uv_loop_t* loop, int descriptor) {
+  static Result<std::unique_ptr<DescriptorWatch>> create(LoopBase& loop, uv_loop_t* uv,
+                                                         int descriptor) {
     auto* poll = new uv_poll_t;
-    if (const int status = uv_poll_init(loop, poll, descriptor); status != 0) {
+    if (const int status = uv_poll_init(uv, poll, descriptor); status != 0) {
       delete poll;  // a handle that was not initialised needs no closing
       return fail(ErrorCode::kInvalidArgument, "watching descriptor " + std::to_string(descriptor) +
                                                    " in an event loop: " + uv_strerror(status));
     }
-    return std::unique_ptr<DescriptorWatch>(new UvWatch(poll));
+    return std::unique_ptr<DescriptorWatch>(new UvWatch(loop, poll));
   }
 
   ~UvWatch() override {
@@ -39,7 +39,7 @@ class UvWatch final : public WatchBase {
   }
 
  private:
-  explicit UvWatch(uv_poll_t* poll) : poll_(poll) { poll_->data = this; }
+  UvWatch(LoopBase& loop, uv_poll_t* poll) : WatchBase(loop), poll_(poll) { poll_->data = this; }
 
   Status begin(unsigned wanted) override {
     // An error or a hangup comes as all that is asked for.
@@ -49,11 +49,11 @@ class UvWatch final : public WatchBase {
     return fail(ErrorCode::kInternal,
                 std::string("waiting for a descriptor: ") + uv_strerror(status));
   }
+  void end() noexcept override { uv_poll_stop(poll_); }
   static void on_poll(uv_poll_t* poll, int status, int events) {
-    uv_poll_stop(poll);
-    // After an error the next call on the descriptor says which.
-    static_cast<UvWatch*>(poll->data)
-        ->complete(status != 0 ? kReadable | kWritable : static_cast<unsigned>(events));
+    // After an error the next call on the descriptor says which, and libuv has stopped.
+    if (status != 0) events = UV_READABLE | UV_WRITABLE;
+    static_cast<UvWatch*>(poll->data)->found(static_cast<unsigned>(events), status != 0);
   }
 
   uv_poll_t* poll_;
@@ -75,13 +75,11 @@ class UvEventLoop final : public LoopBase {
     MILLRACE_TRY_STATUS(add(uv.wake, uv_async_init(&uv.loop, &uv.wake, &UvEventLoop::on_wake)));
     MILLRACE_TRY_STATUS(
         add(uv.deadline, uv_poll_init(&uv.loop, &uv.deadline, deadline().descriptor())));
-    MILLRACE_TRY_STATUS(add(uv.prepare, uv_prepare_init(&uv.loop, &uv.prepare)));
-    MILLRACE_TRY_STATUS(check_uv(uv_prepare_start(&uv.prepare, &UvEventLoop::on_prepare)));
-    return check_uv(uv_poll_start(&uv.deadline, UV_READABLE, &UvEventLoop::on_deadline));
+    return check_uv(uv_poll_start(&uv.deadline, UV_READABLE, &UvEventLoop::on_readable));
   }
 
   Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) override {
-    return UvWatch::create(&uv_->loop, descriptor);
+    return UvWatch::create(*this, &uv_->loop, descriptor);
   }
 
  private:
@@ -94,7 +92,6 @@ class UvEventLoop final : public LoopBase {
       if (loop.data == nullptr) return;
       if (wake.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&wake), nullptr);
       if (deadline.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&deadline), nullptr);
-      if (prepare.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&prepare), nullptr);
       uv_run(&loop, UV_RUN_DEFAULT);  // until these are closed, and those of destroyed watches
       MILLRACE_CHECK(uv_loop_close(&loop) == 0, "a watch outlives its event loop");
     }
@@ -102,10 +99,9 @@ class UvEventLoop final : public LoopBase {
     uv_loop_t loop{};
     uv_async_t wake{};
     uv_poll_t deadline{};
-    uv_prepare_t prepare{};
   };
 
-  void turn(bool wait) override { uv_run(&uv_->loop, wait ? UV_RUN_DEFAULT : UV_RUN_NOWAIT); }
+  void turn(bool wait) override { uv_run(&uv_->loop, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT); }
   void signal() noexcept override { uv_async_send(&uv_->wake); }
   void release() noexcept override { uv_.reset(); }
 
@@ -115,16 +111,9 @@ class UvEventLoop final : public LoopBase {
     handle.data = this;  // to be closed
     return {};
   }
-  static void on_wake(uv_async_t* handle) {
-    auto& self = *static_cast<UvEventLoop*>(handle->data);
-    self.drain();
-    if (self.stopping()) uv_stop(&self.uv_->loop);
-  }
-  static void on_prepare(uv_prepare_t* handle) {
-    static_cast<UvEventLoop*>(handle->data)->before_wait();
-  }
-  static void on_deadline(uv_poll_t* handle, int /*status*/, int /*events*/) {
-    static_cast<UvEventLoop*>(handle->data)->deadline().consume();
+  static void on_wake(uv_async_t* handle) { static_cast<UvEventLoop*>(handle->data)->drain(); }
+  static void on_readable(uv_poll_t* handle, int /*status*/, int /*events*/) {
+    static_cast<UvEventLoop*>(handle->data)->on_deadline();
   }
 
   std::unique_ptr<Handles> uv_ = std::make_unique<Handles>();

@@ -102,6 +102,39 @@ Future<void> Connection::send(Frame frame) {
   return push(std::move(frame));
 }
 
+Future<void> Connection::send_now(const FrameHeader& header, std::span<const std::byte> payload) {
+  write();  // what was sent before
+  const HeaderBytes head = encode_header(header, payload.size());
+  std::size_t taken = 0;
+  bool is_first = false;
+  {
+    MutexLock lock(mutex_);
+    is_first = state_ == State::kOpen && queue_.empty();
+  }
+  if (is_first && stream_ && !waits_writable_ && !write_failed_) {
+    const Result<std::size_t> wrote = stream_->try_write(head, payload);
+    write_failed_ = !wrote;
+    taken = wrote.value_or(0);
+    if (taken == head.size() + payload.size()) return make_ready();
+  }
+  const auto copy = [&] {
+    Bytes bytes = take_spare_bytes(payload.size());
+    bytes.assign(payload.begin(), payload.end());
+    return bytes;
+  };
+  if (taken == 0) return send({header, copy()});
+  write_failed_ = true;  // where there is no memory for the rest, nothing may follow
+  Bytes rest = copy();
+  // The front of it is gone: it comes before what other threads have sent meanwhile, a goodbye too.
+  MutexLock lock(mutex_);
+  queue_.push_front({head, std::move(rest), {}});
+  written_ = taken;
+  write_failed_ = false;
+  queued_ += queue_.front().bytes();
+  post_write();
+  return queue_.front().sent.future();
+}
+
 Future<void> Connection::push(Frame frame) {
   const HeaderBytes header = encode_header(frame.header, frame.payload.size());
   queue_.push_back({header, std::move(frame.payload), {}});

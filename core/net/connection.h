@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -80,6 +81,9 @@ class Connection final : public RefCounted {
   // kUnavailable after close() and after the end; kResourceExhausted if so much waits already
   // (await earlier sends). A frame that was accepted is not withdrawn.
   Future<void> send(Frame frame);
+  // The same, confined to home: what the stream takes at once is not copied before, and the payload
+  // is needed until the call returns. For long payloads.
+  Future<void> send_now(const FrameHeader& header, std::span<const std::byte> payload);
   // Says goodbye with these words; completes with end(), in any case after options.farewell.
   Future<void> close(std::string_view words);
   // Ends at once, without a goodbye: for others than members.

@@ -119,6 +119,19 @@ Future<void> Mesh::send(std::uint32_t rank, Frame frame) {
   return queue(peer.waiting, peer.waiting_bytes, rank, std::move(frame));
 }
 
+Future<void> Mesh::send_now(std::uint32_t rank, FrameHeader header,
+                            std::span<const std::byte> payload) {
+  Ref<Connection> link;
+  if (header.kind >= FrameKind::kFirstOfUsers && payload.size() <= options_.max_payload) {
+    MutexLock lock(mutex_);
+    if (!refusal(rank) && rank != options_.rank && peer_of(rank).state == PeerState::kLinked)
+      link = peer_of(rank).connection;
+    header.epoch = epoch_;
+  }
+  if (link) return link->send_now(header, payload);
+  return send(rank, {header, Bytes(payload.begin(), payload.end())});  // or the error
+}
+
 Future<void> Mesh::queue(Outgoings& line, std::size_t& bytes, std::uint32_t rank, Frame frame) {
   const std::size_t more = kHeaderBytes + frame.payload.size();
   if (!line.empty() && more > options_.most_queued - std::min(bytes, options_.most_queued)) {

@@ -90,6 +90,9 @@ class Mesh final : public RefCounted {
   // kDeadlineExceeded if there was no link within patience; kResourceExhausted if too much waits
   // (await earlier sends); kInvalidArgument for a rank, kind or length that cannot be; kAborted.
   Future<void> send(std::uint32_t rank, Frame frame);
+  // The same, confined to home(): what the link takes at once is not copied before, and the payload
+  // is needed until the call returns. For long payloads.
+  Future<void> send_now(std::uint32_t rank, FrameHeader header, std::span<const std::byte> payload);
   // In place of an earlier one. It gets the frames that came before it, too.
   void set_sink(const Route& route, MeshSink sink);
   // Completes on the home executor once no call of it runs.

@@ -133,8 +133,10 @@ void Mesh::reset_peers(std::uint32_t epoch, Later& later) {
     fail_all(peer.waiting, peer.waiting_bytes, why, later);
     for (auto& watcher : peer.watchers)
       later.set(std::move(watcher), Result<PeerLoss>(std::unexpected(why)));
-    if (peer.connection)
+    if (peer.connection) {
+      peer.connection->set_error_of_end([why](const ConnectionEnd&) { return why; });
       peer.connection->close("it has left for epoch " + std::to_string(epoch)).ignore();
+    }
     if (peer.dial) post(home(), [dial = peer.dial] { dial->abandon(); });
   }
   peers_.clear();

@@ -3,11 +3,13 @@
 // test depends on how long.
 #include "millrace/core/loop/event_loop.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -211,6 +213,50 @@ TEST_P(EventLoopTest, StopFromAnotherThreadWakesASleepingLoop) {
   other.join();
 }
 
+// The loop's own thread wakes nothing: what it posts is found before the sleep, whatever posts it.
+TEST_P(EventLoopTest, WhatTheLoopPostsItselfRunsBeforeItSleeps) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  std::vector<std::string> ran;
+  post(*loop, [&] {
+    post(*loop, [&] {
+      ran.emplace_back("posted by work");
+      loop->timers().schedule(steady_clock().now() + milliseconds(1), [&] {
+        post(*loop, [&] {
+          ran.emplace_back("posted by a timer");
+          watch->wait(kReadable)
+              .then(inline_executor(),
+                    [&](const Result<unsigned>&) {
+                      post(*loop, [&] {
+                        ran.emplace_back("posted by a watch");
+                        loop->stop();
+                      });
+                    })
+              .ignore();
+          EXPECT_EQ(::write(pair.theirs, "x", 1), 1);
+        });
+      });
+    });
+  });
+  loop->run();
+  EXPECT_EQ(ran,
+            (std::vector<std::string>{"posted by work", "posted by a timer", "posted by a watch"}));
+}
+
+TEST_P(EventLoopTest, WhatTheLoopPostsAndThenStopsRunsInTheNextRun) {
+  bool ran = false;
+  post(*loop, [&] {
+    loop->stop();
+    post(*loop, [&] {
+      ran = true;
+      loop->stop();
+    });
+  });
+  loop->run();
+  if (!ran) loop->run();
+  EXPECT_TRUE(ran);
+}
+
 TEST_P(EventLoopTest, CloseDropsWhatWasPostedAndWhatComesAfter) {
   Future<int> before = make_ready(1).then(*loop, [](Result<int> r) { return *r; });
   loop->close();
@@ -314,6 +360,62 @@ TEST_P(EventLoopTest, UnreadBytesMakeEveryWaitComplete) {
   ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(run_until(watch->wait(kReadable)).value(), unsigned{kReadable});
+}
+
+TEST_P(EventLoopTest, BytesThatComeWhileNothingWaitsAreFoundByTheNextWait) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  char byte = 0;
+  for (int i = 0; i < 3; ++i) {
+    Future<unsigned> readable = watch->wait(kReadable);
+    ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
+    EXPECT_EQ(run_until(readable).value(), unsigned{kReadable});
+    for (int polls = 0; polls < i; ++polls) loop->poll();  // with the byte unread
+    ASSERT_EQ(::read(pair.ours, &byte, 1), 1);
+    readable = watch->wait(kReadable);
+    for (int polls = 0; polls < 3; ++polls) loop->poll();
+    EXPECT_FALSE(readable.ready());
+    ASSERT_EQ(::write(pair.theirs, "y", 1), 1);
+    EXPECT_EQ(run_until(readable).value(), unsigned{kReadable});
+    ASSERT_EQ(::read(pair.ours, &byte, 1), 1);
+  }
+}
+
+void wait_for_ever(DescriptorWatch& watch, std::atomic<bool>& begun) {
+  watch.wait(kReadable)
+      .then(inline_executor(),
+            [&watch, &begun](const Result<unsigned>& found) {
+              begun.store(true);
+              if (found) wait_for_ever(watch, begun);
+            })
+      .ignore();
+}
+
+TEST_P(EventLoopTest, AStopIsHeardWhileADescriptorIsAlwaysReady) {
+  std::atomic<bool> begun{false};  // outlives the wait, which the watch ends
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
+  wait_for_ever(*watch, begun);
+  std::jthread stopper([this, &begun] {
+    while (!begun.load()) std::this_thread::yield();
+    loop->stop();
+  });
+  loop->run();
+}
+
+// A pipe without a reader gives an error with each look.
+TEST_P(EventLoopTest, AnErrorMakesEveryWaitComplete) {
+  std::array<int, 2> ends = {-1, -1};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  auto watch = loop->watch(ends[1]).value();
+  ::close(ends[0]);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run_until(watch->wait(kWritable)).value(), unsigned{kWritable});
+    for (int polls = 0; polls < i; ++polls) loop->poll();
+  }
+  watch.reset();
+  ::close(ends[1]);
 }
 
 TEST_P(EventLoopTest, SecondWaitOnTheSameWatchIsRefused) {

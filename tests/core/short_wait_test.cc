@@ -28,8 +28,23 @@ TEST(ShortWaitTest, WaitsInVainBecomeRareUntilOneIsWorthIt) {
   EXPECT_EQ(left_out(wait), 0);
   wait.failed();
   EXPECT_EQ(left_out(wait), 1);
+}
+
+TEST(ShortWaitTest, TurnsOfOtherThreadsMakeTriesRareUntilManyWereWorthIt) {
+  ShortWait wait;
+  for (const int expected : {8, 32, 128, 512, 512}) {
+    wait.others_ran();
+    EXPECT_EQ(left_out(wait), expected);
+  }
+  for (int i = 0; i < 511; ++i) wait.succeeded();
   wait.others_ran();
-  EXPECT_EQ(left_out(wait), ShortWait::kLeftOutWhereOthersRun);
+  EXPECT_EQ(left_out(wait), 512);
+  for (int i = 0; i < 2 * 512; ++i) wait.succeeded();
+  wait.others_ran();
+  EXPECT_EQ(left_out(wait), 128);
+  for (int i = 0; i < 4 * 512; ++i) wait.succeeded();
+  wait.others_ran();
+  EXPECT_EQ(left_out(wait), 8);
 }
 
 }  // namespace

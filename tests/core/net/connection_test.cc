@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -86,6 +87,51 @@ TEST(ConnectionTest, FramesArriveInOrderBothWaysAndAllBeforeTheGoodbye) {
     expect_numbered(pair.at_a, 20);
     expect_numbered(pair.at_b, 20);
     EXPECT_EQ(pair.a->send(numbered(0)).result().error().code(), ErrorCode::kUnavailable);
+  });
+}
+
+TEST(ConnectionTest, WhatIsSentNowComesInItsOrderAndMayChangeAfterTheCall) {
+  for_each_seed(100, [](Simulation& sim) {  // CN-1, CN-2, CN-4
+    Pair pair(sim);
+    std::vector<Future<void>> sent;
+    for (std::uint64_t i = 0; i < 30; ++i) {
+      if (sim.chance(0.5)) {
+        sent.push_back(pair.a->send(numbered(i, sim.below(6000))));
+      } else {
+        Frame frame = numbered(i, sim.below(60'000));
+        sent.push_back(pair.a->send_now(frame.header, frame.payload));
+        std::ranges::fill(frame.payload, std::byte{0xff});
+      }
+      if (sim.chance(0.3)) sim.run_for(std::chrono::microseconds(sim.below(100)));
+    }
+    EXPECT_TRUE(sim.run(pair.a->close("enough")).has_value());
+    EXPECT_EQ(pair.end(pair.b).words, "enough");
+    for (const auto& one : sent) EXPECT_TRUE(sim.run(one).has_value());
+    expect_numbered(pair.at_b, 30);
+    const Frame late = numbered(30, 60'000);
+    EXPECT_EQ(pair.a->send_now(late.header, late.payload).result().error().code(),
+              ErrorCode::kUnavailable);
+  });
+}
+
+TEST(ConnectionTest, WhatIsSentNowOverACutStreamCompletes) {
+  for_each_seed(100, [](Simulation& sim) {  // CN-2, CN-3
+    Pair pair(sim);
+    std::vector<Future<void>> sent;
+    pair.network.set_faults({.cuts = 0.02});
+    const Bytes payload(20'000);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      sent.push_back(pair.a->send_now(numbered(i).header, payload));
+      if (sim.chance(0.3)) sim.run_for(std::chrono::microseconds(sim.below(100)));
+    }
+    pair.network.cut_all();
+    EXPECT_EQ(pair.end(pair.a).cause, EndCause::kReset);
+    for (const auto& one : sent) {
+      const Result<void> result = sim.run(one);
+      if (!result) {
+        EXPECT_EQ(result.error().code(), ErrorCode::kUnavailable);
+      }
+    }
   });
 }
 

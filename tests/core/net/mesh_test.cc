@@ -325,6 +325,27 @@ TEST(MeshTest, AnEpochHasLinksOfItsOwnAndLeavingOneIsNoLoss) {
   });
 }
 
+TEST(MeshTest, WhatALinkDidNotTakeBeforeTheNextEpochNamesTheEpoch) {
+  for_each_seed(20, [](Simulation& sim) {
+    MeshJob job(sim, 2);
+    job.start_all();
+    EXPECT_TRUE(job.run(job.mesh(0).send(1, numbered(0))).has_value());
+    job.network.hold(100, 101);  // so that the link takes a few of them only
+    std::vector<Future<void>> sent;
+    for (std::uint64_t i = 1; i < 20; ++i) {
+      const Frame frame = numbered(i, 1000);
+      sent.push_back(sim.chance(0.5) ? job.mesh(0).send(1, frame)
+                                     : job.mesh(0).send_now(1, frame.header, frame.payload));
+    }
+    EXPECT_TRUE(job.run(job.mesh(0).set_epoch(1)).has_value());
+    const Result<void> last = job.run(sent.back());
+    ASSERT_FALSE(last);
+    EXPECT_EQ(last.error().code(), ErrorCode::kAborted) << last.error().message();
+    job.network.release();
+    job.close_all();
+  });
+}
+
 TEST(MeshTest, ARankThatStartedAnewIsAnotherPeerInTheNextEpoch) {
   for_each_seed(100, [](Simulation& sim) {
     MeshJob job(sim, 3);
