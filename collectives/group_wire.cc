@@ -1,6 +1,7 @@
 #include "millrace/collectives/group_wire.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "millrace/collectives/numbers.h"
@@ -170,7 +171,13 @@ bool GroupWire::send_data(Call& call, ScheduleRun& run) {
   if (peer.sent - peer.acked >= kWindow) return false;  // GW-3
   ++peer.sent;
   ++steps_;
-  post_frame(to, GroupSays::kData, next_, call.print, run.message());
+  const std::span<const std::byte> whole = run.whole_message(net::kLeastSpare);
+  if (whole.empty()) {
+    post_frame(to, GroupSays::kData, next_, call.print, run.message());
+  } else if (hears(to)) {
+    const net::Frame frame = frame_to(to, GroupSays::kData, next_, call.print);
+    note_sent(to, mesh_->send_now(rank_in_job(to), frame.header, whole), true);
+  }
   return true;
 }
 
@@ -311,10 +318,12 @@ Status GroupWire::hear_data(int from, net::Frame frame) {
   return {};
 }
 
-void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
-                           net::Bytes payload) {
+bool GroupWire::hears(int member) const {
+  return !peers_[static_cast<std::size_t>(member)].left && mesh_->epoch() == epoch_;
+}
+
+net::Frame GroupWire::frame_to(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word) {
   Peer& peer = peers_[static_cast<std::size_t>(to)];
-  if (peer.left || mesh_->epoch() != epoch_) return;
   peer.met = true;
   net::Frame frame = group_frame(name_.name, number_, self_, to, says, sequence);
   frame.header.words[0] = word;
@@ -322,9 +331,15 @@ void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::
     frame.header.words[2] = peer.taken;
     peer.reported = peer.taken;
   }
+  return frame;
+}
+
+void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
+                           net::Bytes payload) {
+  if (!hears(to)) return;
+  net::Frame frame = frame_to(to, says, sequence, word);
   frame.payload = std::move(payload);
-  note_sent(to, mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame)),
-            says == GroupSays::kData);
+  note_sent(to, mesh_->send(rank_in_job(to), std::move(frame)), says == GroupSays::kData);
 }
 
 void GroupWire::note_sent(int to, const Future<void>& sent, bool needed) {

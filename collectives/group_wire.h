@@ -166,6 +166,9 @@ class GroupWire final : public RefCounted {
   }
   std::string where(std::uint64_t sequence) const;
   net::Route route() const { return {kGroupFrame, group_channel(name_.name, number_, self_)}; }
+  std::uint32_t rank_in_job(int member) const {
+    return members_[static_cast<std::size_t>(member)].process;
+  }
   Rank first_of(int member) const { return Rank{spread_.first(member)}; }
   std::vector<Rank> ranks_of(int member) const;
   std::string named(int member) const;
@@ -185,6 +188,9 @@ class GroupWire final : public RefCounted {
   void skip_ended();
   Status hear(std::uint32_t process, net::Frame frame);
   Status hear_data(int from, net::Frame frame);
+  // Whether frames of this group still go to it.
+  bool hears(int member) const;
+  net::Frame frame_to(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word);
   void post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
                   net::Bytes payload = {});
   void note_sent(int to, const Future<void>& sent, bool needed);

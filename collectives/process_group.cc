@@ -13,6 +13,7 @@
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/mutex.h"
+#include "millrace/core/net/peer_loss.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
 
@@ -491,6 +492,18 @@ Future<void> ProcessGroup::close() const {
   std::vector<Future<actors::Down>> downs = {core().group.stop()};
   for (const auto& meeting : core().meetings) downs.push_back(meeting.stop());
   return when_all(downs);
+}
+
+bool failed_elsewhere(const Error& error, std::span<const ProcessGroup> mine) {
+  if (error.detail<net::PeerLoss>() != nullptr || error.detail<net::PeerEnded>() != nullptr)
+    return true;
+  const auto* const culprits = error.detail<Culprits>();
+  if (culprits == nullptr ||
+      (culprits->kind != Culprits::Kind::kFailed && culprits->kind != Culprits::Kind::kMissing))
+    return false;
+  return std::ranges::none_of(mine, [&](const ProcessGroup& member) {
+    return std::ranges::find(culprits->ranks, member.rank()) != culprits->ranks.end();
+  });
 }
 
 }  // namespace millrace::collectives

@@ -170,4 +170,10 @@ class ProcessGroup {
   Rank rank_;
 };
 
+// Whether other processes are the reason of an error that a call of a group has given: one is lost
+// or has ended (net::PeerLoss, net::PeerEnded), or ranks have failed, or have not come, and none of
+// them is of this process. In a job that goes on, a program then makes the group again in the next
+// world (Runtime::next_world(), README.md). mine: the members that this process has or had. Pure.
+bool failed_elsewhere(const Error& error, std::span<const ProcessGroup> mine);
+
 }  // namespace millrace::collectives

@@ -92,6 +92,13 @@ void ScheduleRun::fold(const Step& step) {
   reduce(op, folding_.dtype, sources, target, nullptr, folding_.ranks);
 }
 
+std::span<const std::byte> ScheduleRun::whole_message(std::size_t least) {
+  const auto slices = schedule_.slices_of(step());
+  if (slices.size() != 1 || slices[0].bytes < least) return {};
+  ++next_;
+  return readable(slices[0]);
+}
+
 net::Bytes ScheduleRun::message() {
   const auto slices = schedule_.slices_of(step());
   std::size_t bytes = 0;

@@ -42,7 +42,10 @@ class ScheduleRun {
   // Folds and copies up to the next step that needs another process.
   Next advance();
   int peer() const { return step().peer; }
-  // The message of a kSend, which is done then.
+  // The message of a kSend, which is done then, until the next call: where it lies in one piece, of
+  // `least` bytes or more. Empty: it does not.
+  std::span<const std::byte> whole_message(std::size_t least);
+  // The same, put together.
   net::Bytes message();
   // Ends a kReceive. kInvalidArgument: a message of another length, of which nothing was read.
   Status take(net::Bytes message);

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "millrace/core/net/peer_loss.h"
 #include "tests/collectives/sim_ranks.h"
 
 namespace millrace::collectives {
@@ -269,6 +271,25 @@ TEST(ProcessGroupTest, NumbersTakenAtSubmissionMatchWhateverIsReadyFirst) {
     }
     sim.finish();
   });
+}
+
+TEST(ProcessGroupTest, AnErrorSaysWhetherAnotherProcessIsItsReason) {
+  Simulation sim(5);
+  SimRanks ranks(sim, 3);
+  const std::span<const ProcessGroup> mine = std::span(ranks.members).first(2);  // ranks 0 and 1
+  const Error plain(ErrorCode::kUnavailable, "it failed");
+  const auto blames = [&](Culprits::Kind kind, std::vector<Rank> of) {
+    return failed_elsewhere(plain.with_detail(Culprits{kind, std::move(of)}), mine);
+  };
+  EXPECT_FALSE(failed_elsewhere(plain, mine));
+  EXPECT_TRUE(failed_elsewhere(net::PeerLoss{}.error(), mine));
+  EXPECT_TRUE(failed_elsewhere(net::PeerEnded{}.error(), mine));
+  EXPECT_TRUE(blames(Culprits::Kind::kFailed, {Rank{2}}));
+  EXPECT_TRUE(blames(Culprits::Kind::kMissing, {Rank{2}}));
+  EXPECT_FALSE(blames(Culprits::Kind::kFailed, {Rank{1}, Rank{2}}));
+  EXPECT_FALSE(blames(Culprits::Kind::kMismatch, {Rank{2}}));
+  EXPECT_FALSE(blames(Culprits::Kind::kInvalid, {Rank{2}}));
+  sim.finish();
 }
 
 }  // namespace
