@@ -49,6 +49,17 @@ class OpKernel final : public ScratchKernel {
     return definition_.scratch || quantised_ ? ScratchKernel::scratch_bytes(operands, results) : 0;
   }
   std::span<const ir::Value* const> captures() const override { return captures_; }
+  int independent_dims(std::span<const ConstArray> operands,
+                       std::span<const MutableArray> results) const override {
+    if (quantised_) return 0;  // a scale may belong to a place along a dimension
+    if (definition_.run == run_top_k) return operands[0].shape.rank() - 1;
+    if (definition_.run != run_elementwise) return 0;
+    const Shape& to = results[0].shape;
+    const bool alike = std::ranges::all_of(operands, [&](const ConstArray& a) {
+      return std::ranges::equal(a.shape.dims(), to.dims());
+    });
+    return alike ? to.rank() : 0;
+  }
 
  private:
   Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,

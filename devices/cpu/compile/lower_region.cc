@@ -130,6 +130,7 @@ class RegionLowering {
   }
 
   void recognise(const std::vector<int>& results) {
+    recognise_keys(results);
     if (region_->program.instructions() != 1 || results.size() != 1) return;
     const auto inputs = region_->program.inputs();
     if (region_->program.producer(results[0]) != 0 || last_inputs_.size() != 2 || inputs.size() < 2)
@@ -139,6 +140,27 @@ class RegionLowering {
     if (inputs.size() == 2 && (in_order || swapped) && can_reduce(last_.op))
       region_->kind = last_.op;
     if (in_order && is_comparison(last_.op)) region_->comparison = last_.op;
+  }
+
+  void recognise_keys(const std::vector<int>& results) {
+    using enum TileOp;
+    const TileProgram& program = region_->program;
+    if (results.size() != 1 || program.instructions() == 0 || last_inputs_.size() != 2 ||
+        program.producer(results[0]) != program.instructions() - 1)
+      return;
+    const bool less = last_.op == kLt || last_.op == kTotalLt;
+    if (!less && last_.op != kGt && last_.op != kTotalGt) return;
+    const auto inputs = program.inputs();
+    for (std::size_t i = 0; i + 1 < inputs.size(); i += 2) {
+      const auto key = program.slice(last_inputs_[0], inputs[i]);
+      if (!key || key != program.slice(last_inputs_[1], inputs[i + 1])) continue;
+      if (!RegionFrame::fits(*key)) return;
+      region_->keys = SortKeys{.key = *key,
+                               .operand = static_cast<int>(i / 2),
+                               .descending = !less,
+                               .total_order = last_.op == kTotalLt || last_.op == kTotalGt};
+      return;
+    }
   }
 
   static std::unexpected<Error> unsupported(const ir::Op& op) {

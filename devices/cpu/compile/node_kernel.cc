@@ -1,11 +1,14 @@
 #include "millrace/devices/cpu/compile/unit_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
+#include "millrace/devices/cpu/kernels/movement/sort.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
 #include "millrace/devices/cpu/kernels/reduce/scan.h"
@@ -238,10 +241,43 @@ UnitKernel sort_kernel(const Graph& graph, const Node& n) {
       n,
       [region = n.region, shape, dimension, types = types_of(graph, n.inputs)](const StepFrame& f) {
         sort(*region, shape, dimension, types, Pointers<const void>(f, f.inputs),
-             Pointers<void>(f, f.outputs), f.scratch);
+             Pointers<void>(f, f.outputs), f.scratch, f.parallel);
       },
-      sort_scratch_bytes(shape, dimension));
+      sort_scratch_bytes(*n.region, shape, dimension));
 }
+
+// How threads share the arrays of a kernel: by the places of its independent dimensions.
+struct Batch {
+  static constexpr int kMostParts = 16;
+
+  int dims;
+  Parts parts;
+
+  Batch(const definition::Kernel& kernel, std::span<const ConstArray> from,
+        std::span<const MutableArray> into)
+      : dims(kernel.independent_dims(from, into)), parts(1, 1, 1) {
+    if (dims == 0) return;
+    constexpr std::int64_t kPart = 4 << 10;  // elements
+    std::int64_t largest = 0;
+    for (const ConstArray& a : from) largest = std::max(largest, a.shape.elements());
+    for (const MutableArray& a : into) largest = std::max(largest, a.shape.elements());
+    parts = Parts(product(into[0].shape.dims().first(static_cast<std::size_t>(dims))),
+                  largest / kPart, kMostParts);
+  }
+
+  std::int64_t largest_part() const { return (parts.n + parts.count - 1) / parts.count; }
+  // The array of `count` of the places.
+  Shape some(const Shape& whole, std::int64_t count) const {
+    if (parts.count == 1) return whole;
+    DimVector left;
+    left.push_back(count);
+    for (int d = dims; d < whole.rank(); ++d) left.push_back(whole.dim(d));
+    return Shape(whole.dtype(), left);
+  }
+  std::size_t offset(const Shape& whole, std::int64_t place) const {
+    return whole.size_bytes() / static_cast<std::size_t>(parts.n) * static_cast<std::size_t>(place);
+  }
+};
 
 UnitKernel reference_kernel(const Graph& graph, const Node& n) {
   if (n.exchange) {
@@ -255,23 +291,45 @@ UnitKernel reference_kernel(const Graph& graph, const Node& n) {
   std::vector<MutableArray> into;
   for (ValueId v : n.inputs) from.push_back({graph.shape(v)});
   for (ValueId v : n.outputs) into.push_back({graph.shape(v)});
-  // In the step's scratch: the lists of arrays, then what the kernel wants.
-  const std::size_t own = n.kernel->scratch_bytes(from, into);
+  const Batch batch(*n.kernel, from, into);
+  // Each part's scratch: the lists of arrays, then what the kernel wants.
+  std::vector<ConstArray> some_from;
+  std::vector<MutableArray> some_into;
+  for (const ConstArray& a : from) some_from.push_back({batch.some(a.shape, batch.largest_part())});
+  for (const MutableArray& a : into)
+    some_into.push_back({batch.some(a.shape, batch.largest_part())});
+  const std::size_t own = n.kernel->scratch_bytes(some_from, some_into);
   definition::Scratch all;
   all.take<ConstArray>(std::ssize(from));
   all.take<MutableArray>(std::ssize(into));
   all.take<std::byte>(static_cast<std::int64_t>(own));
   const std::size_t bytes = all.taken_bytes();
+  const auto run_part = [kernel = n.kernel, from, into, own, bytes, batch](const StepFrame& f,
+                                                                           int part) -> Status {
+    definition::Scratch scratch(
+        std::span(f.scratch + static_cast<std::size_t>(part) * bytes, bytes));
+    const auto in = scratch.take<ConstArray>(std::ssize(from));
+    const auto out = scratch.take<MutableArray>(std::ssize(into));
+    const std::int64_t begin = batch.parts.begin(part), count = batch.parts.begin(part + 1) - begin;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i] = {batch.some(from[i].shape, count), f.in(i) + batch.offset(from[i].shape, begin)};
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = {batch.some(into[i].shape, count), f.out(i) + batch.offset(into[i].shape, begin)};
+    return kernel->run(in, out, scratch.take<std::byte>(static_cast<std::int64_t>(own)));
+  };
   return {.name = std::string(n.name),
           .location = n.location,
-          .needs = {.inputs = n.inputs, .outputs = n.outputs, .scratch_bytes = bytes},
-          .run = [kernel = n.kernel, from, into, own, bytes](const StepFrame& f) -> Status {
-            definition::Scratch scratch(std::span(f.scratch, bytes));
-            const auto in = scratch.take<ConstArray>(std::ssize(from));
-            const auto out = scratch.take<MutableArray>(std::ssize(into));
-            for (std::size_t i = 0; i < in.size(); ++i) in[i] = {from[i].shape, f.in(i)};
-            for (std::size_t i = 0; i < out.size(); ++i) out[i] = {into[i].shape, f.out(i)};
-            return kernel->run(in, out, scratch.take<std::byte>(static_cast<std::int64_t>(own)));
+          .needs = {.inputs = n.inputs,
+                    .outputs = n.outputs,
+                    .scratch_bytes = bytes * static_cast<std::size_t>(batch.parts.count)},
+          .run = [run_part, parts = batch.parts.count](const StepFrame& f) -> Status {
+            if (parts == 1) return run_part(f, 0);
+            std::array<Status, Batch::kMostParts> statuses;
+            f.parallel.run(parts, [&](int part) {
+              statuses[static_cast<std::size_t>(part)] = run_part(f, part);
+            });
+            for (Status& status : statuses) MILLRACE_TRY_STATUS(std::move(status));
+            return {};
           }};
 }
 

@@ -26,6 +26,13 @@ class Kernel {
   // Nothing is allocated, unless the run fails or calls a user's function.
   virtual Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
                      std::span<std::byte> scratch) const = 0;
+  // Leading dimensions whose places have nothing to do with each other: a run with the same part of
+  // all arrays along them, taken as one dimension, makes that part of the results. Threads share
+  // such parts.
+  virtual int independent_dims(std::span<const ConstArray> /*operands*/,
+                               std::span<const MutableArray> /*results*/) const {
+    return 0;
+  }
   // It does more than write its results: it must run even where they are not read.
   virtual bool has_effect() const { return false; }
   // Values of the op's surroundings that its bodies read: further operands, behind its own. They

@@ -16,6 +16,15 @@ namespace millrace::devices::cpu {
 inline constexpr int kRegionBatch = 64;
 inline constexpr int kMaxOperands = 8;  // of one reduction, scatter or scan
 
+// A comparator that makes a key of either element in the same way and compares the two: a sort
+// makes each element's key once.
+struct SortKeys {
+  TileProgram key;   // of one element: its key
+  int operand;       // the one whose elements have keys
+  bool descending;   // the larger key comes first
+  bool total_order;  // else of floats: zeros are equal, and a NaN is in no order
+};
+
 // Thread-safety: immutable.
 struct Region {
   TileProgram program;  // inputs: the block's arguments; outputs: what it returns
@@ -23,6 +32,8 @@ struct Region {
   std::optional<TileOp> kind;
   // The body if it is one comparison of argument 0 with argument 1, in this order.
   std::optional<TileOp> comparison;
+  // The keys of a comparator that asks whether one is less, or greater, than another.
+  std::optional<SortKeys> keys;
 
   bool fits() const;  // in a RegionFrame
 };
@@ -32,8 +43,13 @@ class RegionFrame {
  public:
   static constexpr std::size_t kBytes = 48 << 10;
 
-  explicit RegionFrame(const Region& region) : program_(region.program) {
+  explicit RegionFrame(const Region& region) : RegionFrame(region.program) {}
+  // program: one that fits.
+  explicit RegionFrame(const TileProgram& program) : program_(program) {
     program_.bind(memory_, pointers_, kRegionBatch, kRegionBatch);
+  }
+  static bool fits(const TileProgram& program) {
+    return program.scratch_bytes_per_element() * kRegionBatch <= kBytes;
   }
   // Argument i is read from `data`, n elements.
   void set_argument(int i, const void* data) {
@@ -66,8 +82,6 @@ class RegionFrame {
   void* pointers_[TileProgram::kMaxValues];
 };
 
-inline bool Region::fits() const {
-  return program.scratch_bytes_per_element() * kRegionBatch <= RegionFrame::kBytes;
-}
+inline bool Region::fits() const { return RegionFrame::fits(program); }
 
 }  // namespace millrace::devices::cpu

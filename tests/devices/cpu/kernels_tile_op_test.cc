@@ -73,6 +73,53 @@ TEST(TileOpTest, IntegerDivisionByZeroAndOverflowAreDefined) {
   EXPECT_EQ(u, (std::vector<std::uint32_t>{0xffffffffu, 4}));
 }
 
+template <class T>
+void check_divisions(DType type) {
+  constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+  std::vector<T> edges = {0,
+                          1,
+                          2,
+                          3,
+                          kLeast,
+                          kMost,
+                          static_cast<T>(kLeast + 1),
+                          static_cast<T>(-1),
+                          static_cast<T>(kMost - 1),
+                          static_cast<T>(kMost / 2)};
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 300; ++i) edges.push_back(static_cast<T>(random() >> (random() % 64)));
+  std::vector<T> a, b;
+  for (T x : edges) {
+    for (T y : edges) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const auto quotients = apply<T, T>(TileOp::kDivide, type, type, {a, b}),
+             rests = apply<T, T>(TileOp::kRemainder, type, type, {a, b});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    // In 64 bits, which hold each quotient but that of the least number of as many.
+    const bool overflows = std::is_signed_v<T> && b[i] == static_cast<T>(-1);
+    const T q = b[i] == 0   ? static_cast<T>(-1)
+                : overflows ? static_cast<T>(0 - static_cast<std::uint64_t>(a[i]))
+                            : static_cast<T>(a[i] / b[i]);
+    const T r = b[i] == 0 ? a[i] : overflows ? T(0) : static_cast<T>(a[i] % b[i]);
+    ASSERT_EQ(quotients[i], q) << +a[i] << " / " << +b[i];
+    ASSERT_EQ(rests[i], r) << +a[i] << " % " << +b[i];
+  }
+}
+
+TEST(TileOpTest, IntegerDivisionIsExact) {
+  check_divisions<std::int8_t>(DType::kI8);
+  check_divisions<std::uint8_t>(DType::kU8);
+  check_divisions<std::int16_t>(DType::kI16);
+  check_divisions<std::uint16_t>(DType::kU16);
+  check_divisions<std::int32_t>(DType::kI32);
+  check_divisions<std::uint32_t>(DType::kU32);
+  check_divisions<std::int64_t>(DType::kI64);
+  check_divisions<std::uint64_t>(DType::kU64);
+}
+
 TEST(TileOpTest, IntegersWrapWithoutUndefinedBehaviour) {
   EXPECT_EQ(i32(TileOp::kAdd, {{2147483647}, {1}}), (std::vector<std::int32_t>{kMin32}));
   EXPECT_EQ(i32(TileOp::kMultiply, {{65536, -1}, {65536, kMin32}}),
@@ -328,6 +375,35 @@ TEST(TileOpTest, TanhOfDoublesIsWithinTwoUlpAndKeepsTheSignOfZero) {
   EXPECT_EQ(std::signbit(f32(TileOp::kTanh, {{-0.0F}})[0]), true);
 }
 
+TEST(TileOpTest, PowerOfFloatsIsRoundedOnceAndHasLibmsSpecialCases) {
+  const std::vector<float> edges = {0,       -0.0f, 1,     -1,   2,      -2,      0.5f,  3,
+                                    -3,      kInf,  -kInf, kNan, 1e-45f, 1e-38f,  3e38f, 2.5f,
+                                    -1e-45f, 1e30f, 127,   -149, 0.99f,  1.0001f, 65536};
+  std::vector<float> x, y;
+  for (float a : edges) {
+    for (float b : edges) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  }
+  std::mt19937 random(9);
+  for (int i = 0; i < 200000; ++i) {
+    x.push_back(std::fabs(std::bit_cast<float>(static_cast<std::uint32_t>(random()))));
+    y.push_back(std::fmod(std::bit_cast<float>(static_cast<std::uint32_t>(random())), 40.0f));
+  }
+  for (std::size_t i = 0; i < x.size(); i += 500) {
+    const std::size_t n = std::min<std::size_t>(500, x.size() - i);
+    const auto at = static_cast<std::ptrdiff_t>(i), end = static_cast<std::ptrdiff_t>(i + n);
+    const auto z =
+        f32(TileOp::kPower, {{x.begin() + at, x.begin() + end}, {y.begin() + at, y.begin() + end}});
+    for (std::size_t j = 0; j < n; ++j) {
+      const double exact = std::pow(static_cast<double>(x[i + j]), static_cast<double>(y[i + j]));
+      ASSERT_LE(ulps(z[j], exact), 0.51) << x[i + j] << " ** " << y[i + j] << " = " << z[j];
+      ASSERT_TRUE(exact != 0 || std::signbit(z[j]) == std::signbit(exact)) << x[i + j];
+    }
+  }
+}
+
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 
@@ -338,6 +414,11 @@ INSTANTIATE_TEST_SUITE_P(All, MathTest,
                                            MathCase{TileOp::kExponentialMinusOne, std::expm1, 0.51},
                                            MathCase{TileOp::kLogPlusOne, std::log1p, 0.51},
                                            MathCase{TileOp::kLogistic, logistic, 3.0},
+                                           MathCase{TileOp::kChloErf, std::erf, 2.0},
+                                           MathCase{TileOp::kChloErfc, std::erfc, 0.6},
+                                           MathCase{TileOp::kSine, std::sin, 0.51},
+                                           MathCase{TileOp::kCosine, std::cos, 0.51},
+                                           MathCase{TileOp::kTan, std::tan, 0.51},
                                            MathCase{TileOp::kSqrt, std::sqrt, 0.5001},
                                            MathCase{TileOp::kRsqrt, rsqrt, 0.5001}),
                          [](const auto& info) { return std::string(to_string(info.param.op)); });

@@ -38,6 +38,29 @@ TEST(Quantised, BitcastGivesTheStoredIntegers) {
             (std::vector<std::uint8_t>{128, 255, 2, 127}));
 }
 
+// By the numbers that the integers stand for. Enough of them that threads would share the rows.
+TEST(Quantised, TopKHasTheScalesOfItsRows) {
+  const std::string element = "!quant.uniform<i8:f32:1, {0.5, 1.0:8}>>",
+                    from = "tensor<4x2x4096x" + element,
+                    to = "(tensor<4x2x3x" + element + ", tensor<4x2x3xi32>)";
+  TestProgram program("func.func @main(%a: " + from + ") -> " + to + " {\n" +
+                      "%v, %r = chlo.top_k(%a, k = 3) : " + from + " -> " + to +
+                      "\nreturn %v, %r : tensor<4x2x3x" + element + ", tensor<4x2x3xi32>\n}\n");
+  std::vector<std::int8_t> a(4UL * 2 * 4096), want_values;
+  std::vector<std::int32_t> want_places;
+  for (int row = 0; row < 8; ++row) {
+    for (int k = 0; k < 3; ++k) {
+      const int place = 1000 * (k + 1) + row;
+      a[static_cast<std::size_t>(4096 * row + place)] = static_cast<std::int8_t>(100 - k);
+      want_values.push_back(static_cast<std::int8_t>(100 - k));
+      want_places.push_back(place);
+    }
+  }
+  const auto results = program.run({bytes_of(a)});
+  EXPECT_EQ(values_of<std::int8_t>(results[0]), want_values);
+  EXPECT_EQ(values_of<std::int32_t>(results[1]), want_places);
+}
+
 // What is moved takes its scales along, wherever their axis goes.
 TEST(Quantised, ScalesPerAxisGoWhereTheirAxisGoes) {
   const auto real = [](const std::string& op, const std::string& axis_and_scales,

@@ -60,6 +60,11 @@ class FftKernel final : public ScratchKernel {
       real_ = std::make_unique<RealFourierTransform>(std::max<std::int64_t>(lengths_.back(), 1));
   }
 
+  int independent_dims(std::span<const ConstArray> operands,
+                       std::span<const MutableArray> /*results*/) const override {
+    return operands[0].shape.rank() - static_cast<int>(lengths_.size());
+  }
+
  private:
   Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
               Scratch& scratch) const override {

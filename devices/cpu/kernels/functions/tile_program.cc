@@ -45,6 +45,36 @@ int TileProgram::add(TileOp op, std::span<const int> inputs, DType type, std::ui
   return values() - 1;
 }
 
+std::optional<TileProgram> TileProgram::slice(int value, int input) const {
+  TileProgram made;
+  std::map<int, int> copies;
+  copies[input] = made.add_input(dtype(input));
+  // What an instruction takes comes first, in the order in which it takes it. False: another input.
+  const auto copy = [&](auto& self, int v) -> bool {
+    if (copies.contains(v)) return true;
+    const Value& from = values_[static_cast<std::size_t>(v)];
+    if (from.input) return false;
+    if (from.constant >= 0) {
+      copies[v] = made.add_constant(from.type, constants_.data() + from.constant);
+      return true;
+    }
+    Instruction i = code_[static_cast<std::size_t>(from.producer)];
+    for (std::uint16_t& taken : i.inputs) {
+      if (!self(self, taken)) return false;
+      taken = static_cast<std::uint16_t>(copies[taken]);
+    }
+    i.out = static_cast<std::uint16_t>(made.values());
+    copies[v] = made.values();
+    made.values_.push_back({.type = from.type, .producer = made.instructions()});
+    made.code_.push_back(i);
+    return true;
+  };
+  if (!copy(copy, value)) return std::nullopt;
+  made.add_output(copies[value]);
+  if (!made.finish()) return std::nullopt;
+  return made;
+}
+
 int TileProgram::last_use(int value) const {
   if (std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end()) return instructions();
   for (int k = instructions() - 1; k >= 0; --k) {

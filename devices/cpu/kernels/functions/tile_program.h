@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,12 @@ class TileProgram {
   void add_output(int value) { outputs_.push_back(value); }
   // Assigns scratch. False if there are more than kMaxValues values.
   bool finish();
+
+  // The program that makes `value` of one input alone, finished; none if `value` takes others. Two
+  // that compute the same in the same way are equal. Its order is its own: it may need more scratch
+  // than the whole.
+  std::optional<TileProgram> slice(int value, int input) const;
+  bool operator==(const TileProgram&) const = default;
 
   int values() const { return static_cast<int>(values_.size()); }
   DType dtype(int value) const { return values_[static_cast<std::size_t>(value)].type; }
@@ -59,6 +66,8 @@ class TileProgram {
     bool input = false;
     int constant = -1;       // offset in constants_
     std::size_t offset = 0;  // per element of the tile
+
+    bool operator==(const Value&) const = default;
   };
   struct Instruction {
     TileLoop loop;
@@ -66,6 +75,8 @@ class TileProgram {
     std::uint16_t out;
     std::uint16_t inputs[3];
     std::uint8_t input_count;
+
+    bool operator==(const Instruction&) const = default;
   };
   std::vector<Value> values_;
   std::vector<int> inputs_;

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
-#include "millrace/devices/cpu/kernels/movement/merge_sort.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu {
@@ -167,6 +165,8 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     if (flat_ && dense_ && indices_.dtype() == DType::kI32)
       return gather_dense(in, static_cast<const std::int32_t*>(indices), out, begin, end);
+    if (flat_ && dense_ && indices_.dtype() == DType::kU32)
+      return gather_dense(in, static_cast<const std::uint32_t*>(indices), out, begin, end);
     if (flat_ && dense_ && indices_.dtype() == DType::kI64)
       return gather_dense(in, static_cast<const std::int64_t*>(indices), out, begin, end);
     for (std::int64_t b = begin; b < end; ++b) {
@@ -315,47 +315,6 @@ void dynamic_update_slice(const Shape& operand, const Shape& update, DType index
   const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
   StridedCopy(update.dims(), dense_strides(update), dense_strides(operand), static_cast<int>(width))
       .run(update_data, static_cast<std::byte*>(out) + offset * width, parallel);
-}
-
-std::size_t sort_scratch_bytes(const Shape& shape, int dimension) {
-  return 2 * static_cast<std::size_t>(std::max<std::int64_t>(shape.dim(dimension), 1)) *
-         sizeof(std::int32_t);
-}
-
-void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
-          std::span<const void* const> operands, std::span<void* const> outputs,
-          std::byte* scratch) {
-  const std::int64_t n = shape.dim(dimension);
-  const std::int64_t stride = dense_strides(shape)[static_cast<std::size_t>(dimension)];
-  const std::int64_t lines = n == 0 ? 0 : shape.elements() / n;
-  const auto extent = static_cast<std::size_t>(n);
-  const std::span<std::int32_t> order(reinterpret_cast<std::int32_t*>(scratch), extent),
-      memory(order.data() + n, extent);
-  RegionFrame frame(region);
-  for (std::int64_t line = 0; line < lines; ++line) {
-    const std::int64_t base = line / stride * stride * n + line % stride;
-    const auto before = [&](std::int32_t a, std::int32_t b) {
-      for (std::size_t k = 0; k < types.size(); ++k) {
-        const auto width = static_cast<std::int64_t>(byte_width(types[k]));
-        const auto* data = static_cast<const std::byte*>(operands[k]) + base * width;
-        frame.set_argument(static_cast<int>(2 * k), data + a * stride * width);
-        frame.set_argument(static_cast<int>(2 * k + 1), data + b * stride * width);
-      }
-      frame.run(1);
-      return *static_cast<const std::uint8_t*>(frame.result(0)) != 0;
-    };
-    std::iota(order.begin(), order.end(), 0);
-    const std::int32_t* const sorted = merge_sort(order, memory, before).data();
-    for (std::size_t k = 0; k < types.size(); ++k) {
-      const auto width = static_cast<std::int64_t>(byte_width(types[k]));
-      const auto* from = static_cast<const std::byte*>(operands[k]) + base * width;
-      auto* to = static_cast<std::byte*>(outputs[k]) + base * width;
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::memcpy(to + i * stride * width, from + sorted[i] * stride * width,
-                    static_cast<std::size_t>(width));
-      }
-    }
-  }
 }
 
 }  // namespace millrace::devices::cpu

@@ -1,6 +1,6 @@
 // Data movement whose place is computed at run time: gather, scatter, dynamic_slice,
-// dynamic_update_slice; and sort. Windows that leave the operand are clamped (gather, dynamic
-// slices) or skipped as a whole (scatter: as XLA does, kernels/movement/indexing_definition.cc).
+// dynamic_update_slice. Windows that leave the operand are clamped (gather, dynamic slices) or
+// skipped as a whole (scatter: as XLA does, kernels/movement/indexing_definition.cc).
 #pragma once
 
 #include <cstdint>
@@ -79,12 +79,5 @@ void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, 
 void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
                           const void* update_data, std::span<const void* const> starts, void* out,
                           Parallel& parallel);
-
-// Sorts all operands along `dimension` by the region, which takes (a0, b0, a1, b1, ...) and says
-// whether a comes first. Always stable. scratch: sort_scratch_bytes of the extent.
-std::size_t sort_scratch_bytes(const Shape& shape, int dimension);
-void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
-          std::span<const void* const> operands, std::span<void* const> outputs,
-          std::byte* scratch);
 
 }  // namespace millrace::devices::cpu

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/movement/merge_sort.h"
+#include "millrace/devices/cpu/kernels/movement/sort_key.h"
 
 namespace millrace::devices::cpu::definition {
 // Always stable.
@@ -49,38 +51,57 @@ Status run_sort(const Call& c) {
   return frame.status();
 }
 
-// The k largest of each row, the largest first; of equal ones the first. A NaN is larger than all.
+namespace {
+
+// The key of a number that visit() does not know; floats in total order.
+std::uint64_t key_of(DType type, const Scalar& value) {
+  switch (form_of(type)) {
+    case Form::kSigned:
+      return sort_number(value.i);
+    case Form::kReal:
+    case Form::kReal64:
+      return sort_number(value.re);
+    default:
+      return value.u;
+  }
+}
+
+}  // namespace
+
+// The k largest of each row, the largest first; of equal ones the first. Floats are in total order.
 Status run_top_k(const Call& c) {
   const ConstArray& from = c.operands[0];
   const DType type = from.shape.dtype();
   const std::int64_t k = c.op.int_or("k", 0);
   const std::int64_t extent = from.shape.dim(from.shape.rank() - 1);
+  if (extent > INT32_MAX)
+    return fail(ErrorCode::kUnimplemented, c.op.where() + ": rows of more than 2^31 elements");
   const std::int64_t rows = extent == 0 ? 0 : from.shape.elements() / extent;
   const std::size_t width = width_of(from.shape);
-  const auto values = c.scratch.take<Scalar>(extent);
-  const auto order = c.scratch.take<std::int64_t>(extent);
+  using Entry = SortEntry<std::uint64_t>;
+  const auto values = c.scratch.take<Scalar>(is_real_element(type) ? 0 : extent);
+  const auto entries = c.scratch.take<Entry>(extent);
   if (c.scratch.measures()) return {};
-  const auto larger = [&](std::int64_t a, std::int64_t b) {
-    const Scalar &x = values[static_cast<std::size_t>(a)], &y = values[static_cast<std::size_t>(b)];
-    switch (form_of(type)) {
-      case Form::kSigned:
-        return x.i > y.i;
-      case Form::kReal:
-      case Form::kReal64:
-        return total_order(x.re, y.re) > 0;
-      default:
-        return x.u > y.u;
-    }
-  };
-  const auto first = [&](std::int64_t a, std::int64_t b) {
-    return larger(a, b) || (!larger(b, a) && a < b);
+  const auto first = [](const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key > b.key : a.index < b.index;
   };
   for (std::int64_t row = 0; row < rows; ++row) {
-    load(type, from.data + static_cast<std::size_t>(row * extent) * width, extent, values.data());
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::partial_sort(order.begin(), order.begin() + k, order.end(), first);
+    const std::byte* const data = from.data + static_cast<std::size_t>(row * extent) * width;
+    visit(
+        type,
+        [&](auto tag) {
+          const auto* const elements = reinterpret_cast<const typename decltype(tag)::type*>(data);
+          for (std::size_t i = 0; i < entries.size(); ++i)
+            entries[i] = {sort_number(elements[i]), static_cast<std::int32_t>(i)};
+        },
+        [&] {
+          load(type, data, extent, values.data());
+          for (std::size_t i = 0; i < entries.size(); ++i)
+            entries[i] = {key_of(type, values[i]), static_cast<std::int32_t>(i)};
+        });
+    std::partial_sort(entries.begin(), entries.begin() + k, entries.end(), first);
     for (std::int64_t i = 0; i < k; ++i) {
-      const std::int64_t at = order[static_cast<std::size_t>(i)];
+      const std::int64_t at = entries[static_cast<std::size_t>(i)].index;
       copy_element(from.data, row * extent + at, c.results[0].data, row * k + i, width);
       put(c.results[1], row * k + i, from_signed(at));
     }

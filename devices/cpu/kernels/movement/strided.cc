@@ -79,8 +79,16 @@ void fill_iota(void* to, DType type, std::span<const std::int64_t> dims,
         T* out = static_cast<T*>(to);
         each_run(dims, steps, start, n,
                  [&](std::int64_t at, std::int64_t count, std::int64_t step) {
-                   for (std::int64_t i = 0; i < count; ++i)
-                     out[i] = convert_element<T>(offset + at + i * step);
+                   const std::int64_t first = offset + at, last = first + (count - 1) * step;
+                   const auto write = [&](auto from, auto by) {
+                     for (decltype(from) i = 0; i < count; ++i)
+                       out[i] = convert_element<T>(from + i * by);
+                   };
+                   // Vectors of few processors multiply and convert 64 bits.
+                   if (std::min(first, last) >= 0 && std::max(first, last) <= INT32_MAX)
+                     write(static_cast<std::int32_t>(first), static_cast<std::int32_t>(step));
+                   else
+                     write(first, step);
                    out += count;
                  });
       },

@@ -64,6 +64,15 @@ bool scan_simple(TileOp kind, DType type, const Lines& lines, bool reverse, cons
         return run([](T a, T b) { return a + b; });
       }
     }
+    if (kind == TileOp::kMultiply) {
+      if constexpr (std::is_integral_v<T>) {
+        return run([](T a, T b) {
+          return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+        });
+      } else {
+        return run([](T a, T b) { return a * b; });
+      }
+    }
     if (kind == TileOp::kMaximum) return run([](T a, T b) { return larger_of(a, b); });
     if (kind == TileOp::kMinimum) return run([](T a, T b) { return smaller_of(a, b); });
     return false;
