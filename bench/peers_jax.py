@@ -7,7 +7,9 @@ Answers each line on stdin with a number on stdout. Of `calls`: dispatch, chain 
 fetch_64MiB in microseconds, put_64MiB in milliseconds. Of mnist, resnet18 and transformer: step, and first, which is
 a call after all caches were cleared (tracing, compiling, one step), in milliseconds. Of `several`, on as many devices as
 --devices says: pmap_dispatch and all_reduce_4B in microseconds, all_reduce_64MiB in milliseconds (so many bytes on each). Of
-sharded_transformer: step, of a batch that is shared out over the devices. result: what both sides must agree on.
+sharded_transformer: step, of a batch that is shared out over the devices. Of `functions`: elementwise, reductions, sorting,
+indexing and random, each the geometric mean of what a dozen functions or fewer take, in microseconds. result: what both
+sides must agree on.
 p99: of the answer before, 0 where there is none. `start` answers nothing: it imports JAX, asks for its devices, and ends.
 
 --threads N binds the process to N cores before JAX is imported: JAX's own backend makes as many threads as the process
@@ -30,6 +32,7 @@ from timed_calls import CALLS, CHAIN, CHAINS, LARGE, LARGE_CALLS, Calls
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "models"))
 
 RESULT_STEPS = 2
+FUNCTION_CALLS = 21
 STEPS = {"mnist": 20, "resnet18": 2, "transformer": 2, "sharded_transformer": 2}  # of an answer
 Answers = dict[str, Callable[[], float]]
 
@@ -101,6 +104,70 @@ def answers_of_several(times: Calls) -> Answers:
     }
 
 
+def functions() -> dict[str, dict[str, Callable]]:
+    """What a user may call on an array of 512 x 512 numbers in (0, 1), by families.
+
+    Kernels were mended by this list, so it shows what has become slow, and not how fast a function is that is not in it.
+    """
+    import jax
+    import jax.numpy as jnp
+    from jax import lax, nn, random
+    from jax.scipy import special
+
+    def scattered(x: jax.Array) -> jax.Array:
+        return jax.ops.segment_sum(x, jnp.arange(len(x)) % 16, 16)
+
+    def ids(x: jax.Array) -> jax.Array:
+        return (x[0] * 100).astype(jnp.int32)
+
+    key = random.key(0)
+    return {
+        "elementwise": {
+            "tanh": jnp.tanh, "exp": jnp.exp, "log1p": jnp.log1p, "sqrt": jnp.sqrt, "sin": jnp.sin, "tan": jnp.tan,
+            "floor": jnp.floor, "gelu": nn.gelu, "erf": special.erf, "sigmoid": nn.sigmoid, "softplus": nn.softplus,
+            "power": lambda x: x**2.5, "digamma": special.digamma, "arctan2": lambda x: jnp.arctan2(x, 1 - x),
+            "integers": lambda x: (x * 1000).astype(jnp.int32) // 7, "clip": lambda x: jnp.clip(x, 0.1, 0.9),
+        },
+        "reductions": {
+            "softmax": nn.softmax, "logsumexp": nn.logsumexp, "variance": lambda x: x.var(-1),
+            "argmax": lambda x: jnp.argmax(x, -1), "cumsum": lambda x: jnp.cumsum(x, 0),
+            "cumprod": lambda x: jnp.cumprod(x + 0.5, 1), "gradient": jax.grad(lambda x: nn.logsumexp(x)),
+        },
+        "sorting": {
+            "sort": jnp.sort, "argsort": jnp.argsort, "median": lambda x: jnp.median(x, 1),
+            "top_k": lambda x: lax.top_k(x, 8)[0], "columns": lambda x: jnp.sort(x, 0),
+        },
+        "indexing": {
+            "reverse": lambda x: x[jnp.arange(511, -1, -1)], "segment_sum": scattered, "transpose": lambda x: x.T + 1,
+            "one_hot": lambda x: nn.one_hot(ids(x), 512), "histogram": lambda x: jnp.histogram(x, 64)[0],
+            "take": lambda x: x[ids(x)],
+        },
+        "random": {
+            "bits": lambda x: random.bits(key, x.shape) % 1000, "uniform": lambda x: random.uniform(key, x.shape),
+            "normal": lambda x: random.normal(key, x.shape), "dropout": lambda x: x * random.bernoulli(key, 0.9, x.shape),
+            "permutation": lambda x: random.permutation(key, x),
+        },
+    }
+
+
+def answers_of_functions(times: Calls) -> Answers:
+    import jax
+    import jax.numpy as jnp
+
+    x = jax.device_put(np.random.default_rng(1).uniform(0.01, 1, (512, 512)).astype(np.float32))
+    families = {name: [jax.jit(f) for f in family.values()] for name, family in functions().items()}
+
+    def mean_us(family: list[Callable]) -> float:
+        taken = [times.median_us(lambda f=f: f(x).block_until_ready(), FUNCTION_CALLS) for f in family]
+        return float(np.exp(np.log(taken).mean()))
+
+    def result() -> float:
+        return sum(float(jnp.mean(f(x).astype(jnp.float32))) for family in families.values() for f in family)
+
+    answers: Answers = {name: lambda family=family: mean_us(family) for name, family in families.items()}
+    return answers | {"result": result}
+
+
 def network_of(model: str) -> tuple[ModuleType, Callable[..., tuple], list[np.ndarray]]:
     """The module, its step (tensors and batch to loss and tensors), and a batch."""
     if model == "mnist":
@@ -161,7 +228,7 @@ def answers_of_steps(model: str, times: Calls) -> Answers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("program", choices=["calls", "several", "start", *STEPS])
+    parser.add_argument("program", choices=["calls", "several", "functions", "start", *STEPS])
     parser.add_argument("--plugin", help="of Millrace; left out: JAX's own CPU backend")
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0, help="0: as many as there are cores")
@@ -184,7 +251,7 @@ def main() -> None:
     if args.program == "start":
         return
     times = Calls()
-    of_calls = {"calls": answers_of_calls, "several": answers_of_several}
+    of_calls = {"calls": answers_of_calls, "several": answers_of_several, "functions": answers_of_functions}
     make = of_calls.get(args.program, lambda times: answers_of_steps(args.program, times))
     made = make(times)
     answers = made | {"p99": lambda: times.p99}
