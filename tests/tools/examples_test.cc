@@ -48,6 +48,27 @@ TEST(ExamplesTest, ManyProcessesAloneAreOne) {
   EXPECT_EQ(output_of("many_processes"), "rank 0 of 1: 1 0\n");
 }
 
+std::string elastic_output(const std::vector<std::string>& options) {
+  const std::string bin = testing::build_folder() + "/bin/";
+  std::vector<std::string> words = {bin + "millrace", "launch", "-n", "3"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"--", bin + "elastic_processes"});
+  const testing::Outcome o = testing::Process(words).wait();
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.err, ::testing::HasSubstr("rank 1 "));
+  return o.out;
+}
+
+TEST(ExamplesTest, ElasticProcessesGoOnWithTheRankThatIsStartedAnew) {
+  EXPECT_EQ(elastic_output({"--restarts", "1"}),
+            "3 ranks begin with round 0\n3 ranks begin with round 50\n100 rounds, total 300\n");
+}
+
+TEST(ExamplesTest, ElasticProcessesGoOnAsFewer) {
+  EXPECT_EQ(elastic_output({"--min", "2"}),
+            "3 ranks begin with round 0\n2 ranks begin with round 50\n100 rounds, total 250\n");
+}
+
 TEST(ExamplesTest, DataParallelLearnsTheSameOnFourDevices) {
   EXPECT_EQ(output_of("data_parallel"),
             "y = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\ny = 2.00 x + 1.00\n");

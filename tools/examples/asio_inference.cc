@@ -143,10 +143,11 @@ asio::awaitable<void> read(std::shared_ptr<Connection> client) {
   client->close();
 }
 
+// Asio cannot cancel what has completed already: accept() and tick() ask whether the listener is
+// open.
 asio::awaitable<void> accept(Server& server) {
-  for (;;) {
+  while (server.listener.is_open()) {
     auto [error, socket] = co_await server.listener.async_accept(kDone);
-    if (error == asio::error::operation_aborted) co_return;
     if (error) continue;
     auto client = std::make_shared<Connection>(server, std::move(socket));
     server.open.insert(client);
@@ -155,17 +156,16 @@ asio::awaitable<void> accept(Server& server) {
 }
 
 asio::awaitable<void> tick(Server& server) {
-  for (asio::error_code error; !error;) {
+  while (server.listener.is_open()) {
     server.other.expires_after(std::chrono::milliseconds(1));
-    std::tie(error) = co_await server.other.async_wait(kDone);
+    co_await server.other.async_wait(kDone);
   }
 }
 
 // Answers what was accepted, then leaves the io_context nothing to do.
 asio::awaitable<void> stop(Server& server) {
   co_await server.stopped.async_wait(kDone);
-  server.listener.close();
-  server.other.cancel();
+  server.listener.close();  // ends accept() and tick()
   Future<void> ended = server.batcher->close(steady_clock().now() + std::chrono::seconds(5));
   static_cast<void>(co_await server.bridge.async_wait(ended, asio::use_awaitable));
   for (const auto& client : std::vector(server.open.begin(), server.open.end())) {

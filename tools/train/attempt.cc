@@ -248,19 +248,11 @@ bool Attempt::is_here(collectives::Rank rank) const {
   return std::ranges::any_of(ranks_, [rank](const auto& one) { return one.rank() == rank; });
 }
 
-bool Attempt::blames_others(const Error& error) const {
-  if (error.detail<net::PeerLoss>() != nullptr || error.detail<net::PeerEnded>() != nullptr)
-    return true;
-  const auto* const culprits = error.detail<collectives::Culprits>();
-  return culprits != nullptr &&
-         std::ranges::none_of(culprits->ranks, [this](auto rank) { return is_here(rank); });
-}
-
 // Ranks elsewhere would wait for this process's part. Where one of them has failed, they know.
 void Attempt::fail_ranks(const Error& error) const {
   const auto* const culprits = error.detail<collectives::Culprits>();
   if (culprits != nullptr && culprits->kind == collectives::Culprits::Kind::kFailed &&
-      std::ranges::none_of(culprits->ranks, [this](auto rank) { return is_here(rank); }))
+      collectives::failed_elsewhere(error, ranks_))
     return;
   for (const collectives::ProcessGroup& rank : ranks_) rank.fail_rank(rank.rank(), error);
 }

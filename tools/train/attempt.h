@@ -81,8 +81,10 @@ class Attempt {
   Error root_cause(const Error& error) const;
   // run() ended so that a rank joins the others. After close().
   bool found_newcomers() const { return checkpointer_ && checkpointer_->found_newcomers(); }
-  // The error names other ranks, or other processes, alone.
-  bool blames_others(const Error& error) const;
+  // The error is that of other processes alone.
+  bool blames_others(const Error& error) const {
+    return collectives::failed_elsewhere(error, ranks_);
+  }
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
 
  private:
@@ -93,8 +95,8 @@ class Attempt {
   // A step has so many of each rank, however many there are.
   std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(run_.full); }
   std::int64_t batch() const { return rows() * static_cast<std::int64_t>(world()); }
-  bool elastic() const { return parts_.world != nullptr && parts_.world->elastic(); }
   bool is_here(collectives::Rank rank) const;
+  bool elastic() const { return parts_.world != nullptr && parts_.world->elastic(); }
   Future<devices::Executable> compile(const ProgramSpec& spec) const;
   Task<void> make_group();
   Status check_progress(bool changed);
