@@ -42,10 +42,10 @@ PLACE = re.compile(r'\S+:\d+:\d+: (warning|error)')
 
 def sources_of(path):
     """The sources that CMake has compiled as one, or the one."""
-    if '/Unity/' not in path:
+    if '/groups/' not in path:
         return [path]
     with open(path, encoding='utf-8') as f:
-        return re.findall(r'^#include "(.*)"$', f.read(), re.M)
+        return [os.path.join(tree.ROOT, f) for f in re.findall(r'^#include "(.*)"$', f.read(), re.M)]
 
 
 def room_of(source):

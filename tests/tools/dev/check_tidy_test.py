@@ -81,11 +81,11 @@ class TidyTest(unittest.TestCase):
             self.assertEqual(check_tidy.check_group(SOURCES, self.build, 'x')[:3], (True, [], 1))
 
     def test_sources_that_cmake_compiles_as_one_are_known_by_their_own_names(self):
-        whole = os.path.join(self.build, 'Unity', 'unity_1_cxx.cxx')
+        whole = os.path.join(self.build, 'groups', 'core_1.cc')
         os.mkdir(os.path.dirname(whole))
         paths = [os.path.join(check_tidy.tree.ROOT, f) for f in SOURCES]
         with open(whole, 'w', encoding='utf-8') as f:
-            f.writelines(f'#include "{path}"\n' for path in paths)
+            f.writelines(f'#include "{source}"\n' for source in SOURCES)
         self.assertEqual(check_tidy.sources_of(whole), paths)
         self.assertEqual(check_tidy.sources_of(paths[0]), paths[:1])
 
