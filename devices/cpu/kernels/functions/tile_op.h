@@ -48,10 +48,23 @@ std::string_view to_string(TileOp op);
 // `out`, or nullptr if the op does not exist for these types.
 TileLoop find_tile_loop(TileOp op, DType in, DType out);
 
+// Two operations on one type in one loop, which spares what lies between them its way through
+// memory. Each rounds its result, as in loops of their own.
+struct TilePair {
+  TileOp first, second;
+  bool swapped = false;  // the result of the first is the second operand of the second
+};
+// second(first(ins[0], ins[1]), ins[2]), or nullptr if there is no such loop.
+TileLoop find_pair_loop(const TilePair& pair, DType type);
+// ins[0] << ins[1] | ins[0] >> ins[2], without a sign: a rotation. nullptr: there is none.
+TileLoop find_rotation_loop(DType type);
+
 // Where it looks: the common types, what f16 and bf16 have where there are vectors for them, and
 // all others.
 MILLRACE_IN_EACH_ISA(TileLoop find_common_loop(TileOp op, DType in, DType out);
-                     TileLoop find_half_loop(TileOp op, DType in, DType out);)
+                     TileLoop find_half_loop(TileOp op, DType in, DType out);
+                     TileLoop find_common_pair(const TilePair& pair, DType type);
+                     TileLoop find_common_rotation(DType type);)
 namespace baseline {
 TileLoop find_other_loop(TileOp op, DType in, DType out);
 }

@@ -1,8 +1,11 @@
 #include "millrace/devices/cpu/kernels/functions/tile_program.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/base/element.h"
@@ -34,7 +37,7 @@ int TileProgram::add(TileOp op, std::span<const int> inputs, DType type, std::ui
   const DType in = dtype(op == TileOp::kSelect ? inputs[1] : inputs[0]);
   TileLoop loop = find_tile_loop(op, in, type);
   if (loop == nullptr) return -1;
-  Instruction i{.loop = loop, .param = param};
+  Instruction i{.loop = loop, .op = op, .param = param};
   i.out = static_cast<std::uint16_t>(values_.size());
   i.input_count = static_cast<std::uint8_t>(inputs.size());
   for (std::size_t k = 0; k < 3; ++k) {
@@ -86,8 +89,67 @@ int TileProgram::last_use(int value) const {
   return -1;
 }
 
+// An instruction takes into its loop one that makes an operand for it alone, or two whose shifts it
+// makes a rotation of. Results are the same to the bit.
+void TileProgram::join() {
+  std::vector<int> uses(values_.size());
+  for (const Instruction& i : code_) {
+    for (int k = 0; k < i.input_count; ++k) ++uses[i.inputs[k]];
+  }
+  for (const int v : outputs_) ++uses[static_cast<std::size_t>(v)];
+  std::vector<bool> gone(code_.size());
+  // The instruction that makes the value, of two inputs, for no other.
+  const auto maker_of = [&](std::uint16_t v) -> const Instruction* {
+    const int p = producer(v);
+    if (p < 0 || uses[v] != 1) return nullptr;
+    const Instruction& i = code_[static_cast<std::size_t>(p)];
+    return i.input_count == 2 && dtype(i.inputs[0]) == dtype(v) ? &i : nullptr;
+  };
+  const auto take = [&](Instruction& i, TileLoop loop, std::initializer_list<int> makers,
+                        std::array<std::uint16_t, 3> inputs) {
+    for (const int p : makers) gone[static_cast<std::size_t>(p)] = true;
+    i.loop = loop;
+    i.input_count = 3;
+    std::ranges::copy(inputs, i.inputs);
+  };
+  for (Instruction& i : code_) {
+    const DType type = dtype(i.out);
+    if (i.input_count != 2 || dtype(i.inputs[0]) != type) continue;
+    const std::array<std::uint16_t, 2> of{i.inputs[0], i.inputs[1]};
+    const std::array<const Instruction*, 2> made_by{maker_of(of[0]), maker_of(of[1])};
+    if (i.op == TileOp::kOr && made_by[0] != nullptr && made_by[1] != nullptr) {
+      const bool swapped = made_by[0]->op != TileOp::kShiftLeft;
+      const Instruction& left = *made_by[swapped ? 1 : 0];
+      const Instruction& right = *made_by[swapped ? 0 : 1];
+      const TileLoop loop = find_rotation_loop(type);
+      if (loop != nullptr && left.op == TileOp::kShiftLeft &&
+          right.op == TileOp::kShiftRightLogical && left.inputs[0] == right.inputs[0]) {
+        take(i, loop, {producer(of[0]), producer(of[1])},
+             {left.inputs[0], left.inputs[1], right.inputs[1]});
+        continue;
+      }
+    }
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (made_by[side] == nullptr) continue;
+      const Instruction& first = *made_by[side];
+      const TileLoop loop =
+          find_pair_loop({.first = first.op, .second = i.op, .swapped = side == 1}, type);
+      if (loop == nullptr) continue;
+      take(i, loop, {producer(of[side])}, {first.inputs[0], first.inputs[1], of[1 - side]});
+      break;
+    }
+  }
+  std::vector<Instruction> kept;
+  for (std::size_t k = 0; k < code_.size(); ++k) {
+    values_[code_[k].out].producer = gone[k] ? -1 : static_cast<int>(kept.size());
+    if (!gone[k]) kept.push_back(code_[k]);
+  }
+  code_ = std::move(kept);
+}
+
 bool TileProgram::finish() {
   if (values() > kMaxValues) return false;
+  join();
   std::map<std::size_t, std::vector<std::size_t>> free;  // width -> offsets
   std::size_t top = 0;
   const auto take = [&](std::size_t width) {

@@ -26,7 +26,8 @@ class TileProgram {
   // -1 if there is no loop for these types.
   int add(TileOp op, std::span<const int> inputs, DType type, std::uint32_t param = 0);
   void add_output(int value) { outputs_.push_back(value); }
-  // Assigns scratch. False if there are more than kMaxValues values.
+  // Joins operations that have a loop in common (TilePair), and assigns scratch. False if there are
+  // more than kMaxValues values.
   bool finish();
 
   // The program that makes `value` of one input alone, finished; none if `value` takes others. Two
@@ -71,6 +72,7 @@ class TileProgram {
   };
   struct Instruction {
     TileLoop loop;
+    TileOp op;  // of two that are joined: the second
     std::uint32_t param;
     std::uint16_t out;
     std::uint16_t inputs[3];
@@ -78,6 +80,8 @@ class TileProgram {
 
     bool operator==(const Instruction&) const = default;
   };
+
+  void join();
   std::vector<Value> values_;
   std::vector<int> inputs_;
   std::vector<int> outputs_;
