@@ -230,12 +230,20 @@ class Fuser {
     return read;
   }
 
+  // Loops that read the same array, and one that reads what another makes of each element.
   void merge_siblings() {
     std::map<ValueId, std::vector<int>> readers;
     std::vector<std::set<ValueId>> read(groups_.size());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (is_loop_[g]) read[g] = reads(groups_[g]);
-      for (ValueId v : read[g]) readers[v].push_back(static_cast<int>(g));
+      for (ValueId v : read[g]) {
+        std::vector<int>& list = readers[v];
+        const NodeId maker = graph_.values[at(v)].producer;
+        if (list.empty() && maker >= 0 && group_of(maker) >= 0 && is_loop_[at(group_of(maker))] &&
+            graph_.node(maker).kind == NodeKind::kElementwise)
+          list.push_back(group_of(maker));
+        list.push_back(static_cast<int>(g));
+      }
     }
     for (const auto& [value, list] : readers) {
       for (std::size_t i = 0; i < list.size(); ++i) {

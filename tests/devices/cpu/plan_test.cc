@@ -109,6 +109,24 @@ TEST(PlanTest, ReductionsOverTheSameArrayShareOneLoop) {
   EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 3"}));
 }
 
+TEST(PlanTest, ALoopMakesAllThatIsMadeOfItsElements) {
+  TestProgram p(
+      R"(func.func @main(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+    %0 = stablehlo.multiply %x, %x : tensor<2x2xf32>
+    %1 = stablehlo.negate %0 : tensor<2x2xf32>
+    %2 = stablehlo.add %0, %x : tensor<2x2xf32>
+    %3 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %4 = stablehlo.subtract %0, %3 : tensor<2x2xf32>
+    return %1, %2, %4 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+  })");
+  // The last one is made of elements of other places, too.
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 3", "stablehlo.subtract"}));
+  const auto out = p.run({bytes_of(std::vector<float>{1, 2, 3, 4})});
+  EXPECT_EQ(values_of<float>(out[0]), (std::vector<float>{-1, -4, -9, -16}));
+  EXPECT_EQ(values_of<float>(out[1]), (std::vector<float>{2, 6, 12, 20}));
+  EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{0, -5, 5, 0}));
+}
+
 TEST(PlanTest, ReductionOfFirstAndLastDimensionsIsRight) {
   TestProgram p(R"(func.func @main(%x: tensor<6x5x4xf32>) -> (tensor<5xf32>, tensor<6x4xf32>) {
     %z = stablehlo.constant dense<0.0> : tensor<f32>
