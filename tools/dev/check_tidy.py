@@ -42,7 +42,7 @@ PLACE = re.compile(r'\S+:\d+:\d+: (warning|error)')
 
 def sources_of(path):
     """The sources that CMake has compiled as one, or the one."""
-    if '/groups/' not in path:
+    if os.path.basename(os.path.dirname(path)) != 'groups':
         return [path]
     with open(path, encoding='utf-8') as f:
         return [os.path.join(tree.ROOT, f) for f in re.findall(r'^#include "(.*)"$', f.read(), re.M)]

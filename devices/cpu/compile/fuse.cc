@@ -187,8 +187,17 @@ class Fuser {
     }
   }
 
+  // Whether u needs all of what n makes before its own first element: a reduction's result, or its
+  // initial value. No loop makes both.
+  bool needs_whole(NodeId u, NodeId n) const {
+    const Node &reader = graph_.node(u), &maker = graph_.node(n);
+    return maker.kind == NodeKind::kReduce || (reader.kind == NodeKind::kReduce &&
+                                               strip(graph_, reader.inputs[1]) == maker.outputs[0]);
+  }
+
   // Whether a path leaves `from` (and group `a`), passes a node outside groups a and b, and enters
-  // a or b. `from` is in these groups, or nothing above it is settled.
+  // a or b; or one between them needs the whole of another. `from` is in these groups, or nothing
+  // above it is settled.
   bool reaches(const std::vector<NodeId>& from, int a, int b) const {
     const int floor = b < 0 ? heights_[at(a)] : std::min(heights_[at(a)], heights_[at(b)]);
     std::vector<int> stack;
@@ -197,7 +206,11 @@ class Fuser {
       if (heights_[at(g)] > floor && seen.insert(g).second) stack.push_back(g);
     };
     for (NodeId n : from) {
-      for (NodeId u : readers_[at(n)]) push(group_of(u));
+      for (NodeId u : readers_[at(n)]) {
+        const int g = group_of(u);
+        if ((g == a || g == b) && needs_whole(u, n)) return true;
+        push(g);
+      }
     }
     while (!stack.empty()) {
       const int g = stack.back();

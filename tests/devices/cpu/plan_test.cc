@@ -127,6 +127,72 @@ TEST(PlanTest, ALoopMakesAllThatIsMadeOfItsElements) {
   EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{0, -5, 5, 0}));
 }
 
+// What a loop needs the whole of before its first element, it does not make.
+struct WholeCase {
+  const char* name;
+  const char* text;  // of x = {1, 2, 3, 4} and i = 10
+  std::vector<std::vector<float>> results;
+};
+class WholeTest : public ::testing::TestWithParam<WholeCase> {};
+
+TEST_P(WholeTest, IsMadeBeforeTheLoopThatNeedsIt) {
+  TestProgram p(GetParam().text);
+  const auto out =
+      p.run({bytes_of(std::vector<float>{1, 2, 3, 4}), bytes_of(std::vector<float>{10})});
+  ASSERT_EQ(out.size(), GetParam().results.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    EXPECT_EQ(values_of<float>(out[i]), GetParam().results[i]) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Reductions, WholeTest,
+    ::testing::Values(
+        WholeCase{
+            "ResultOfTheSameShape",
+            R"(func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+    %1 = stablehlo.reshape %0 : (tensor<4xf32>) -> tensor<4x1xf32>
+    %2 = stablehlo.reduce(%1 init: %i) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+    %3 = stablehlo.add %0, %2 : tensor<4xf32>
+    return %3, %2 : tensor<4xf32>, tensor<4xf32>
+  })",
+            {{12, 18, 28, 42}, {11, 14, 19, 26}}},
+        WholeCase{"ResultOfASibling",
+                  R"(func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<4xf32> {
+    %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
+    %1 = stablehlo.reduce(%0 init: %i) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+    %2 = stablehlo.add %x, %1 : tensor<4xf32>
+    return %2 : tensor<4xf32>
+  })",
+                  {{12, 14, 16, 18}}},
+        WholeCase{
+            "InitialValueOfASibling",
+            R"(func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %1 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %1 : tensor<f32>, tensor<f32>
+  })",
+            {{20}, {30}}},
+        WholeCase{
+            "InitialValueOfAReader",
+            R"(func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
+    %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+    %1 = stablehlo.reduce(%0 init: %i) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.negate %0 : tensor<4xf32>
+    %3 = stablehlo.reduce(%2 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    return %1, %2, %3 : tensor<f32>, tensor<4xf32>, tensor<f32>
+  })",
+            {{40}, {-1, -4, -9, -16}, {10}}},
+        WholeCase{"InitialValueOfOneElement",
+                  R"(func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+    %0 = stablehlo.multiply %i, %i : tensor<f32>
+    %1 = stablehlo.reshape %i : (tensor<f32>) -> tensor<1x1xf32>
+    %2 = stablehlo.reduce(%1 init: %0) applies stablehlo.add across dimensions = [0, 1] : (tensor<1x1xf32>, tensor<f32>) -> tensor<f32>
+    return %2 : tensor<f32>
+  })",
+                  {{110}}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
 TEST(PlanTest, ReductionOfFirstAndLastDimensionsIsRight) {
   TestProgram p(R"(func.func @main(%x: tensor<6x5x4xf32>) -> (tensor<5xf32>, tensor<6x4xf32>) {
     %z = stablehlo.constant dense<0.0> : tensor<f32>

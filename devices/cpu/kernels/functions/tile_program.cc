@@ -90,7 +90,7 @@ int TileProgram::last_use(int value) const {
 }
 
 // An instruction takes into its loop one that makes an operand for it alone, or two whose shifts it
-// makes a rotation of. Results are the same to the bit.
+// makes a rotation of. Results are the same to the bit, but for which of two NaNs they are.
 void TileProgram::join() {
   std::vector<int> uses(values_.size());
   for (const Instruction& i : code_) {
