@@ -1,5 +1,6 @@
 // The oneTBB backend of PoolExecutor: an arena of its own on oneTBB's shared workers.
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
@@ -56,12 +57,17 @@ class WorkerShare {
   static void change(int threads) {
     MutexLock lock(budget().mutex);
     budget().threads += threads;
-    // And the main thread, which oneTBB counts although ours only waits.
-    const auto limit = static_cast<std::size_t>(budget().threads) + 1;
-    // The smallest of all controls counts: the new one is made before the old one goes.
-    auto control =
-        std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
-    std::swap(control, budget().control);
+    // The smallest of the process's controls counts, those of other copies of this code (a
+    // plugin's) among them. So each has room for the others too, as many as there are cores, and
+    // none stays when its executors are gone.
+    std::unique_ptr<tbb::global_control> control;
+    if (budget().threads > 0) {
+      // And the main thread, which oneTBB counts although ours only waits.
+      const int limit = budget().threads + 1 + tbb::info::default_concurrency();
+      control = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                      static_cast<std::size_t>(limit));
+    }
+    std::swap(control, budget().control);  // the new one is there before the old one goes
   }
 
   const int threads_;

@@ -3,9 +3,11 @@
 #include "millrace/core/async/executor.h"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <iterator>
 #include <latch>
@@ -420,6 +422,18 @@ TEST(InlineExecutorTest, SubmitRunsTheWorkInside) {
   bool ran = false;
   post(inline_executor(), [&] { ran = true; });
   EXPECT_TRUE(ran);
+}
+
+TEST(TbbExecutorTest, OthersInTheProcessKeepTheWorkersThatOneTbbHasByItself) {
+  using Control = oneapi::tbb::global_control;
+  const auto workers = [] { return Control::active_value(Control::max_allowed_parallelism); };
+  const std::size_t before = workers();
+  for (const int threads : {1, static_cast<int>(before) + 2}) {
+    const auto executor = make_executor(ExecutorBackend::kTbb, threads, "test");
+    EXPECT_GE(workers(), before);
+    EXPECT_GT(workers(), static_cast<std::size_t>(threads));
+  }
+  EXPECT_EQ(workers(), before);
 }
 
 TEST(ThreadExecutorTest, ThreadThatDoesNotStartThrowsAndThoseThatDidEnd) {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -187,6 +188,23 @@ TEST(RuntimeThreadsTest, APluginAndTheCpuDeviceComputeSideBySide) {
   EXPECT_TRUE(wait_blocking(plugin->close()));
   plugin.reset();
   EXPECT_EQ(doubled(cpu, 3).value(), 6);
+}
+
+// A plugin has a copy of our executors, and both have oneTBB's workers.
+TEST(RuntimeThreadsTest, BesideAndAfterAPluginOfOursAllThreadsRunAtOnce) {
+  for (const char* device : {"plugin", "cpu"}) {
+    RuntimeOptions options{.device = device, .devices = 1, .threads = 3};
+    options.plugins.push_back({.name = "plugin",
+                               .path = testing::build_folder() + "/lib/libmillrace_pjrt.so",
+                               .origin = devices::pjrt::kGivenPlugin});
+    const Runtime runtime = Runtime::create(options).value();
+    EXPECT_EQ(doubled(runtime, 1).value(), 2);
+    std::latch all(3);
+    const auto meet = [&](const Status&) { all.arrive_and_wait(); };
+    std::vector<Future<void>> meetings;
+    for (int i = 0; i < 3; ++i) meetings.push_back(make_ready().then(runtime.compute(), meet));
+    EXPECT_TRUE(wait_blocking(when_all(meetings)));
+  }
 }
 
 TEST(RuntimeThreadsTest, AProgramsOwnExecutorsAndLoopRunOn) {
