@@ -3,6 +3,7 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,10 @@ class WorkerShare {
   WorkerShare& operator=(const WorkerShare&) = delete;
 
  private:
+  static int workers_for(int threads) {
+    return std::max(threads, tbb::info::default_concurrency() - 1);
+  }
+
   struct Budget {
     Mutex mutex;
     int threads MILLRACE_GUARDED_BY(mutex) = 0;
@@ -48,7 +53,7 @@ class WorkerShare {
   // process. So they are tried now, all that may be running at once.
   void check_started(const std::string& name) const {
     MutexLock lock(budget().mutex);
-    const int wanted = budget().threads + threads_;
+    const int wanted = workers_for(budget().threads + threads_);
     if (wanted <= budget().checked) return;
     check_threads_start(wanted, name);
     budget().checked = wanted;
@@ -57,15 +62,14 @@ class WorkerShare {
   static void change(int threads) {
     MutexLock lock(budget().mutex);
     budget().threads += threads;
-    // The smallest of the process's controls counts, those of other copies of this code (a
-    // plugin's) among them. So each has room for the others too, as many as there are cores, and
-    // none stays when its executors are gone.
+    // The smallest of the process's controls counts. So ours never asks for less than oneTBB has by
+    // itself, for others in the process, and none stays when the executors are gone.
     std::unique_ptr<tbb::global_control> control;
     if (budget().threads > 0) {
       // And the main thread, which oneTBB counts although ours only waits.
-      const int limit = budget().threads + 1 + tbb::info::default_concurrency();
+      const auto limit = static_cast<std::size_t>(workers_for(budget().threads)) + 1;
       control = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                      static_cast<std::size_t>(limit));
+                                                      limit);
     }
     std::swap(control, budget().control);  // the new one is there before the old one goes
   }
