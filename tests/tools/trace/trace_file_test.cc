@@ -389,7 +389,7 @@ TEST(TraceFileTest, EveryBatchOfATrainingHasAWayFromReadToUpdate) {
     std::vector<std::string> stops;
     for (const Slice* slice : way) {
       const std::string stop = timeline->lanes[slice->lane] + ": " + timeline->names[slice->name];
-      // Of two reductions one may begin with the update, and lanes have no order of their own.
+      // One of two reductions may begin with the update, and lanes have no order of their own.
       if (std::ranges::find(stops, stop) == stops.end()) stops.push_back(stop);
     }
     // The reduction of a gradient begins when it is written, before the program has ended.
