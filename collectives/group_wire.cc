@@ -76,7 +76,8 @@ void GroupWire::start(GroupHooks hooks) {
           const Status heard = kept->hear(from, std::move(frame));
           if (heard) return {};
           return heard.error();
-        });
+        },
+        net::Payloads::kMayBeLent);
     for (int member = 0; member < wire.spread_.processes(); ++member) wire.watch(member);
     // Else what is watched are the processes of the epoch after it, which end nothing of this
     // group.
@@ -193,7 +194,7 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
     if (!std::exchange(call.differs, true)) say_call(from, next_, call.print, call.call);
     return false;
   }
-  const Status taken = run.take(std::move(frame.payload));
+  const Status taken = run.take(frame);
   if (!taken) {
     const Error error = taken.error().with_context(where(next_) + ": from " + named(from));
     at_home([sequence = next_, error](GroupWire& wire) { wire.end_call(sequence, error, true); });
@@ -285,6 +286,7 @@ Status GroupWire::hear(std::uint32_t process, net::Frame frame) {
   Peer& peer = peers_[static_cast<std::size_t>(*from)];
   peer.met = true;
   const auto says = static_cast<GroupSays>(frame.header.flags);
+  if (says != GroupSays::kData) frame.keep();
   peer.left = peer.left || says == GroupSays::kClosed;
   if (failed_) {
     if (says == GroupSays::kProbe && !closed_)
@@ -315,6 +317,7 @@ Status GroupWire::hear_data(int from, net::Frame frame) {
   peer.came.push_back(std::move(frame));
   if (peer.came.back().header.sequence < next_ && peer.came.size() == 1) take_first(from);
   drive();
+  if (!peer.came.empty()) peer.came.back().keep();  // the call did not need it yet
   return {};
 }
 

@@ -22,9 +22,9 @@ Status check_reducible(ReduceOp op, devices::DType dtype);
 // output[i] = op over inputs[r][i], always combined in the order of the ranks, so that the bits
 // depend on nothing but the inputs. f16 and bf16 accumulate in f32; NaN wins in min and max; i1
 // reduces as or (sum, max) and and (min). output may be one of the inputs. All arrays have
-// output.size() bytes. Checked type only. With parallel, every core that is free takes parts of a
-// large output; the bits are the same however it is cut. A mean divides by ranks (0: the number of
-// inputs): an input may be a sum of several ranks.
+// output.size() bytes, at any alignment. Checked type only. With parallel, every core that is free
+// takes parts of a large output; the bits are the same however it is cut. A mean divides by ranks
+// (0: the number of inputs): an input may be a sum of several ranks.
 void reduce(ReduceOp op, devices::DType dtype, std::span<const std::byte* const> inputs,
             std::span<std::byte> output, Parallel* parallel = nullptr, std::size_t ranks = 0);
 

@@ -57,6 +57,7 @@ struct Slice {
     kInput,    // the array of a rank
     kOutput,   // the result of a rank; of index 0 where all ranks get the same
     kScratch,  // Schedule::scratch_bytes, of index 0
+    kMessage,  // what a receive has brought, of index 0: all of it, for the fold that comes next
   };
   Place place{};
   int index = 0;

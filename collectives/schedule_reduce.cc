@@ -116,6 +116,11 @@ Slice first_bytes(Slice slice, std::size_t bytes) {
   return slice;
 }
 
+// The message that came last, or one part of several as long.
+Slice message(std::size_t bytes, std::size_t part = 0) {
+  return {Place::kMessage, 0, part * bytes, bytes};
+}
+
 class DirectReduce : public Reduction {
  public:
   using Reduction::Reduction;
@@ -149,10 +154,20 @@ class DirectReduce : public Reduction {
     const std::size_t own_bytes = largest(chunks_[sz(parts.self)]);
     for (int p = 0; p < parts.processes(); ++p) {
       Slices& arrays = arriving_.emplace_back();
-      if (p == parts.self) continue;
-      const int count = parts.sends_partial(p) ? 1 : parts.spread.count(p);
-      for (int d = 0; d < count; ++d) arrays.push_back(builder.scratch(own_bytes));
+      if (p == parts.self || p == comes_last_) continue;
+      for (int d = 0; d < arrays_from(p); ++d) arrays.push_back(builder.scratch(own_bytes));
     }
+  }
+  int arrays_from(int process) const {
+    return parts.sends_partial(process) ? 1 : parts.spread.count(process);
+  }
+  Slices arriving(int process, const Chunk& chunk) const {
+    Slices slices;
+    for (const Slice& slice : arriving_[sz(process)])
+      slices.push_back(first_bytes(slice, chunk.bytes));
+    for (int d = 0; process == comes_last_ && d < arrays_from(process); ++d)
+      slices.push_back(message(chunk.bytes, sz(d)));
+    return slices;
   }
   void contribute(int peer, std::size_t k) {
     const Chunks& chunks = chunks_[sz(peer)];
@@ -170,10 +185,8 @@ class DirectReduce : public Reduction {
     if (k >= chunks_[sz(parts.self)].size()) return;
     const Chunk& chunk = chunks_[sz(parts.self)][k];
     std::vector<Slices> sources;
-    for (int p = 0; p < parts.processes(); ++p) {
-      sources.push_back(p == parts.self ? own(chunk) : arriving_[sz(p)]);
-      for (Slice& slice : sources.back()) slice.bytes = chunk.bytes;
-    }
+    for (int p = 0; p < parts.processes(); ++p)
+      sources.push_back(p == parts.self ? own(chunk) : arriving(p, chunk));
     for (int step = 1; step < parts.processes(); ++step)
       builder.receive(parts.after(-step), sources[sz(parts.after(-step))]);
     Slices in_order;
@@ -192,7 +205,10 @@ class DirectReduce : public Reduction {
   std::vector<Chunks> chunks_;  // by process: its part
   bool gives_ = false;          // each part's result to all
   Slice partial_;
-  std::vector<Slices> arriving_;  // by process: a chunk of each of its ranks, or of all together
+  // By process: room for a chunk of each of its ranks, or of all together. None of the process
+  // whose chunk comes last: it is folded where it came to.
+  std::vector<Slices> arriving_;
+  const int comes_last_ = parts.after(1);
 };
 
 class RingReduce : public Reduction {
@@ -208,7 +224,6 @@ class RingReduce : public Reduction {
       longest = std::max(longest, chunks.size());
       slot_bytes_ = std::max(slot_bytes_, largest(chunks));
     }
-    arriving_ = builder.scratch(slot_bytes_);
     if (scatters()) carried_ = builder.scratch(longest * slot_bytes_);
     for (int s = 0; s + 1 < parts.processes(); ++s) {
       for (std::size_t k = 0; k < longest; ++k) {
@@ -236,7 +251,7 @@ class RingReduce : public Reduction {
     const Chunks& chunks = part(s + 2);
     if (k >= chunks.size()) return;
     const bool last = s + 2 == parts.processes();
-    const Slice came = first_bytes(arriving_, chunks[k].bytes);
+    const Slice came = message(chunks[k].bytes);
     receive(parts.after(-1), came);
     const Slice target = last ? chunks[k].target : carried(chunks[k], k);
     builder.fold(target, own_after(came, chunks[k]), last);
@@ -254,7 +269,6 @@ class RingReduce : public Reduction {
 
   std::vector<Chunks> chunks_;
   std::size_t slot_bytes_ = 0;  // of the largest chunk
-  Slice arriving_;
   Slice carried_;
 };
 
@@ -265,7 +279,6 @@ class DoublingReduce : public Reduction {
   // Processes beyond a power of two give theirs to a neighbour first and get the result from it.
   void run() {
     chunks_ = all_chunks();
-    arriving_ = builder.scratch(largest(chunks_));
     for (const Chunk& chunk : chunks_) {
       const Slices mine = own(chunk);
       if (mine.size() == 1) builder.copy(chunk.target, mine[0]);
@@ -299,7 +312,7 @@ class DoublingReduce : public Reduction {
  private:
   // Both partners fold the lower one's first, so both get the same bits.
   void take(const Chunk& chunk, int peer, bool last) {
-    const Slice came = first_bytes(arriving_, chunk.bytes);
+    const Slice came = message(chunk.bytes);
     receive(peer, came);
     const Slice sources[] = {peer < parts.self ? came : chunk.target,
                              peer < parts.self ? chunk.target : came};
@@ -307,7 +320,6 @@ class DoublingReduce : public Reduction {
   }
 
   Chunks chunks_;
-  Slice arriving_;
 };
 
 class TreeReduce : public Reduction {
@@ -317,7 +329,7 @@ class TreeReduce : public Reduction {
   // Chunks go up the tree, one ahead of those that come down.
   void run() {
     chunks_ = all_chunks();
-    for (int c = 0; c < children_.count; ++c)
+    for (int c = 0; c + 1 < children_.count; ++c)
       arriving_.push_back(builder.scratch(largest(chunks_)));
     for (std::size_t k = 0; k < chunks_.size() + 1; ++k) {
       if (k < chunks_.size()) go_up(chunks_[k]);
@@ -330,7 +342,9 @@ class TreeReduce : public Reduction {
   void go_up(const Chunk& chunk) {
     Slices sources = own(chunk);
     for (int c = 0; c < children_.count; ++c) {
-      sources.push_back(first_bytes(arriving_[sz(c)], chunk.bytes));
+      const bool is_last = c + 1 == children_.count;
+      sources.push_back(is_last ? message(chunk.bytes)
+                                : first_bytes(arriving_[sz(c)], chunk.bytes));
       receive(children_.first + c, sources.back());
     }
     if (sources.size() > 1 || !parent_) builder.fold(chunk.target, sources, !parent_);
@@ -343,7 +357,7 @@ class TreeReduce : public Reduction {
   const std::optional<int> parent_ = tree_parent(parts.self);
   const TreeChildren children_ = tree_children(parts.self, parts.processes());
   Chunks chunks_;
-  Slices arriving_;
+  Slices arriving_;  // of each child but the last, whose chunk is folded where it came to
 };
 
 }  // namespace

@@ -47,13 +47,15 @@ ScheduleRun::ScheduleRun(Schedule schedule, ScheduleArrays arrays, const Folding
 std::span<const std::byte> ScheduleRun::readable(const Slice& slice) {
   const auto index = static_cast<std::size_t>(slice.index);
   if (slice.place == Slice::Place::kInput) return part_of(arrays_.inputs[index], slice);
+  if (slice.place == Slice::Place::kMessage) return part_of(message_, slice);
   if (slice.place == Slice::Place::kOutput)
     return part_of(std::span<const std::byte>(arrays_.outputs[index]), slice);
   return scratch_.read(slice.begin, slice.bytes);
 }
 
 std::span<std::byte> ScheduleRun::writable(const Slice& slice) {
-  MILLRACE_CHECK(slice.place != Slice::Place::kInput, "a schedule writes to no input");
+  MILLRACE_CHECK(slice.place != Slice::Place::kInput && slice.place != Slice::Place::kMessage,
+                 "a schedule writes to no input");
   if (slice.place == Slice::Place::kOutput)
     return part_of(arrays_.outputs[static_cast<std::size_t>(slice.index)], slice);
   return scratch_.write(slice.begin, slice.bytes);
@@ -112,17 +114,29 @@ net::Bytes ScheduleRun::message() {
   return message;
 }
 
-Status ScheduleRun::take(net::Bytes message) {
+Status ScheduleRun::take(net::Frame& message) {
   const auto slices = schedule_.slices_of(step());
   std::size_t bytes = 0;
   for (const Slice& slice : slices) bytes += slice.bytes;
-  if (bytes != message.size()) {
-    return fail(ErrorCode::kInvalidArgument, "a message of " + std::to_string(message.size()) +
-                                                 " bytes came where " + std::to_string(bytes) +
-                                                 " were to come");
+  if (bytes != message.bytes().size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a message of " + std::to_string(message.bytes().size()) + " bytes came where " +
+                    std::to_string(bytes) + " were to come");
   }
-  const auto kept = keep(std::move(message));
-  std::span<const std::byte> rest = *kept;
+  ++next_;
+  if (!slices.empty() && slices[0].place == Slice::Place::kMessage) {
+    message_ = message.bytes();
+    fold(step());
+    message_ = {};
+    ++next_;
+    return {};
+  }
+  std::shared_ptr<net::Bytes> kept;
+  if (std::ranges::find(slices, Slice::Place::kScratch, &Slice::place) != slices.end()) {
+    message.keep();
+    kept = keep(std::move(message.payload));
+  }
+  std::span<const std::byte> rest = kept ? std::span<const std::byte>(*kept) : message.bytes();
   for (const Slice& slice : slices) {
     const auto part = rest.first(slice.bytes);
     if (slice.place == Slice::Place::kScratch) {
@@ -132,7 +146,6 @@ Status ScheduleRun::take(net::Bytes message) {
     }
     rest = rest.subspan(slice.bytes);
   }
-  ++next_;
   return {};
 }
 

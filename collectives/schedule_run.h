@@ -47,8 +47,9 @@ class ScheduleRun {
   std::span<const std::byte> whole_message(std::size_t least);
   // The same, put together.
   net::Bytes message();
-  // Ends a kReceive. kInvalidArgument: a message of another length, of which nothing was read.
-  Status take(net::Bytes message);
+  // Ends a kReceive; the message may be lent, and is kept if it is needed later. kInvalidArgument:
+  // a message of another length, of which nothing was read.
+  Status take(net::Frame& message);
 
  private:
   const Step& step() const { return schedule_.steps[next_]; }
@@ -60,7 +61,8 @@ class ScheduleRun {
   ScheduleArrays arrays_;
   Folding folding_;
   Scratch scratch_;
-  std::size_t next_ = 0;  // step
+  std::span<const std::byte> message_;  // of the receive before, for the fold that needs it
+  std::size_t next_ = 0;                // step
 };
 
 }  // namespace millrace::collectives

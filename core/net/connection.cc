@@ -10,8 +10,8 @@
 namespace millrace::net {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-constexpr int kReadsInARow = 16;  // then others of the home executor have their turn
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+constexpr int kReadsInARow = 8;  // then others of the home executor have their turn
 constexpr std::size_t kMostWords = 160;
 
 }  // namespace
@@ -264,18 +264,19 @@ Connection::Next Connection::read_some() {
 }
 
 // Gives frames of what was read to the sink. False: the sink is busy, or the connection has ended.
-// The parser copies payloads out of where the stream has them, once.
+// The parser copies payloads out of where the stream has them, once, or lends them to the sink.
 bool Connection::parse() {
-  while (stream_) {
+  for (bool more = true; more && stream_;) {
     const std::size_t held = unread_.size();
     auto next = parser_.next(unread_);
-    if (held > unread_.size()) stream_->release(held - unread_.size());
     if (!next) {
       finish(EndCause::kProtocolError, next.error().message());
       return false;
     }
-    if (!*next) return true;
-    if (!take(*std::move(*next))) return false;
+    const bool is_frame = next->has_value();
+    if (is_frame) more = take(**std::move(next));
+    if (held > unread_.size() && stream_) stream_->release(held - unread_.size());
+    if (!is_frame) return true;
   }
   return false;
 }

@@ -28,6 +28,7 @@
 #include "millrace/core/base/ref.h"
 #include "millrace/core/net/frame.h"
 #include "millrace/core/net/handshake.h"
+#include "millrace/core/net/spare_bytes.h"
 #include "millrace/core/net/transport.h"
 
 namespace millrace::net {
@@ -75,6 +76,8 @@ class Connection final : public RefCounted {
   void set_limits(std::size_t max_payload, std::size_t most_queued);
   // The sink that runs ends after its call.
   void set_sink(FrameSink sink);
+  // From now on long payloads may be lent to the sink (Frame::lent).
+  void lend_payloads() { parser_.lend(kLeastSpare); }
   void set_identity(const Identity& identity) { identity_ = identity; }
   void set_error_of_end(ErrorOfEnd error_of_end);
 

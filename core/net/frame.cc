@@ -20,6 +20,13 @@ std::unexpected<Error> fault(ErrorCode code, FrameFault what, const std::string&
 
 }  // namespace
 
+void Frame::keep() {
+  if (lent.empty()) return;
+  payload = take_spare_bytes(lent.size());
+  payload.assign(lent.begin(), lent.end());
+  lent = {};
+}
+
 HeaderBytes encode_header(const FrameHeader& header, std::size_t payload_bytes) {
   MILLRACE_CHECK(payload_bytes <= std::numeric_limits<std::uint32_t>::max(),
                  "the length of a frame has 32 bits");
@@ -85,6 +92,12 @@ Result<std::optional<Frame>> FrameParser::next(std::span<const std::byte>& bytes
     }
   }
   Bytes& payload = frame_.payload;
+  if (payload.empty() && length_ >= least_lent_ && bytes.size() >= length_) {
+    frame_.lent = bytes.first(length_);
+    bytes = bytes.subspan(length_);
+    header_held_ = 0;
+    return std::exchange(frame_, {});
+  }
   const std::size_t taken = std::min(bytes.size(), length_ - payload.size());
   if (payload.capacity() < payload.size() + taken) {
     const std::size_t room = std::min(length_, kMostAhead * (payload.size() + taken));

@@ -75,6 +75,13 @@ struct FrameHeader {
 struct Frame {
   FrameHeader header = {};
   Bytes payload = {};
+  // In place of the payload, where it came to: until the call ends that has got the frame. Its
+  // sender may change it meanwhile: for bytes of which any values will do.
+  std::span<const std::byte> lent = {};
+
+  std::span<const std::byte> bytes() const { return lent.empty() ? payload : lent; }
+  // A payload that is lent becomes its own.
+  void keep();
 };
 
 // Detail of the errors of a parser: what is wrong with the bytes.
@@ -98,6 +105,8 @@ class FrameParser {
 
   // Takes bytes from the front of `bytes` up to the end of a frame; nullopt: it took all of them.
   Result<std::optional<Frame>> next(std::span<const std::byte>& bytes);
+  // From now on it lends payloads of `least` bytes or more that lie in `bytes` as a whole.
+  void lend(std::size_t least) { least_lent_ = least; }
   // For headers from now on.
   void set_max_payload(std::size_t bytes) { max_payload_ = bytes; }
   // False: the bytes so far end inside a frame.
@@ -107,6 +116,7 @@ class FrameParser {
   Status read_header();
 
   std::size_t max_payload_;
+  std::size_t least_lent_ = ~std::size_t{0};
   HeaderBytes header_ = {};
   std::size_t header_held_ = 0;  // kHeaderBytes: frame_'s header is read
   std::size_t length_ = 0;

@@ -7,7 +7,7 @@
 namespace millrace::net {
 namespace {
 
-std::size_t size_of(const Frame& frame) { return kHeaderBytes + frame.payload.size(); }
+std::size_t size_of(const Frame& frame) { return kHeaderBytes + frame.bytes().size(); }
 
 }  // namespace
 
@@ -45,6 +45,7 @@ Future<void> Inbox::take(Frame frame) {
 }
 
 void Inbox::hold(Lane& lane, Frame frame) {
+  frame.keep();
   held_ += size_of(frame);
   lane.waiting.push_back(std::move(frame));
 }
@@ -58,9 +59,10 @@ Frame Inbox::take_first(Lane& lane) {
 
 // False: the sink takes its time, its lane is busy; or the inbox has closed. lane: end(): there is
 // none yet.
-bool Inbox::give(const MeshSink& sink, Lanes::iterator lane, Frame frame) {
+bool Inbox::give(const SinkTable::Entry& to, Lanes::iterator lane, Frame frame) {
   const Key key{frame.header.kind, frame.header.channel};
-  const Future<void> taken = sink(from_, std::move(frame));
+  if (to.payloads == Payloads::kOwn) frame.keep();
+  const Future<void> taken = to.sink(from_, std::move(frame));
   if (!taken.valid()) return true;
   if (taken.ready()) {
     if (!taken.result()) fail(taken.result().error());

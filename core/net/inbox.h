@@ -59,7 +59,7 @@ class Inbox final : public RefCounted {
   void move(State to);
   void hold(Lane& lane, Frame frame);
   Frame take_first(Lane& lane);
-  bool give(const MeshSink& sink, Lanes::iterator lane, Frame frame);
+  bool give(const SinkTable::Entry& to, Lanes::iterator lane, Frame frame);
   void run(Lanes::iterator lane);
   void take_result(const Key& key, const Result<void>& result);
   void fail(const Error& error);

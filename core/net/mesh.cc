@@ -194,8 +194,8 @@ void Mesh::feed_self(const SharedHold& held) {
   post(home(), [self = self(), held] { self->feed_self(held); });
 }
 
-void Mesh::set_sink(const Route& route, MeshSink sink) {
-  sinks_.set(route, std::move(sink));
+void Mesh::set_sink(const Route& route, MeshSink sink, Payloads payloads) {
+  sinks_.set(route, std::move(sink), payloads);
   bool closed = false;
   {
     MutexLock lock(mutex_);

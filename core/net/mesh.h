@@ -94,7 +94,7 @@ class Mesh final : public RefCounted {
   // is needed until the call returns. For long payloads.
   Future<void> send_now(std::uint32_t rank, FrameHeader header, std::span<const std::byte> payload);
   // In place of an earlier one. It gets the frames that came before it, too.
-  void set_sink(const Route& route, MeshSink sink);
+  void set_sink(const Route& route, MeshSink sink, Payloads payloads = Payloads::kOwn);
   // Completes on the home executor once no call of it runs.
   Future<void> erase_sink(const Route& route);
 

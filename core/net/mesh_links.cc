@@ -200,6 +200,7 @@ FrameSink Mesh::link(std::uint32_t epoch, const JobMember& name, const Incarnati
   }
   connection->set_error_of_end(error_of_end(name));
   connection->set_limits(options_.max_payload, options_.most_queued + kOwnFramesBytes);
+  connection->lend_payloads();
   if (peer.dial) later.add([dial = std::exchange(peer.dial, {})] { dial->abandon(); });
   step(peer, PeerState::kLinked);
   peer.name = name;

@@ -34,6 +34,7 @@ bool is_ring_size(std::uint64_t bytes) {
 }
 
 std::size_t file_bytes(std::size_t ring_bytes) { return kShmPageBytes + 2 * ring_bytes; }
+std::size_t mapped_bytes(std::size_t ring_bytes) { return kShmPageBytes + 4 * ring_bytes; }
 
 std::unexpected<Error> refused(const std::string& why) {
   return fail(ErrorCode::kInvalidArgument, "taking shared memory that was offered: " + why);
@@ -114,17 +115,31 @@ Result<ShmMemory> ShmMemory::map(std::span<const std::byte> message, const Descr
 }
 
 Result<ShmMemory> ShmMemory::map_file(const Descriptor& file, std::size_t ring_bytes) {
-  void* const base =
-      ::mmap(nullptr, file_bytes(ring_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  // Addresses first, then the parts of the file at them.
+  void* const base = ::mmap(nullptr, mapped_bytes(ring_bytes), PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return no_memory("mapping it", errno);
-  return ShmMemory(static_cast<std::byte*>(base), ring_bytes);
+  ShmMemory memory(static_cast<std::byte*>(base), ring_bytes);
+  const auto map_part = [&](std::byte* to, std::size_t bytes, std::size_t from) {
+    return ::mmap(to, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(),
+                  static_cast<off_t>(from)) != MAP_FAILED;
+  };
+  bool mapped = map_part(memory.base_, kShmPageBytes, 0);
+  for (const std::size_t ring : {0, 1}) {
+    for (const std::size_t again : {0, 1}) {
+      mapped = mapped && map_part(memory.bytes(ring) + again * ring_bytes, ring_bytes,
+                                  kShmPageBytes + ring * ring_bytes);
+    }
+  }
+  if (!mapped) return no_memory("mapping it", errno);
+  return memory;
 }
 
 ShmMemory::ShmMemory(ShmMemory&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)), ring_bytes_(other.ring_bytes_) {}
 
 ShmMemory::~ShmMemory() {
-  if (base_ != nullptr) ::munmap(base_, file_bytes(ring_bytes_));
+  if (base_ != nullptr) ::munmap(base_, mapped_bytes(ring_bytes_));
 }
 
 RingWords<ShmWord>& ShmMemory::words(std::size_t ring) const {

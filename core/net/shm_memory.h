@@ -8,8 +8,10 @@
 //
 // The memory is a page with the words of both rings, then the rings: first that in which the
 // process writes that made the offer. It is sealed: its size never changes, so that no access can
-// fault. Pages are committed when they are first written: a ring that has been written round once
-// holds all of its bytes. Where the system has no memory left for one, it kills, as for any memory.
+// fault. Each ring is mapped twice, one behind the other, so that what goes on at its start lies in
+// one piece. Pages are committed when they are first written: a ring that has been written round
+// once holds all of its bytes. Where the system has no memory left for one, it kills, as for any
+// memory.
 #pragma once
 
 #include <array>
@@ -59,7 +61,10 @@ class ShmMemory {
 
   std::size_t ring_bytes() const { return ring_bytes_; }
   RingWords<ShmWord>& words(std::size_t ring) const;
-  std::byte* bytes(std::size_t ring) const { return base_ + kShmPageBytes + ring * ring_bytes_; }
+  // The ring, and the ring again.
+  std::byte* bytes(std::size_t ring) const {
+    return base_ + kShmPageBytes + 2 * ring * ring_bytes_;
+  }
 
  private:
   ShmMemory(std::byte* base, std::size_t ring_bytes) : base_(base), ring_bytes_(ring_bytes) {}

@@ -13,13 +13,15 @@
 #include <utility>
 
 #include "millrace/core/base/errno_code.h"
+#include "millrace/core/net/frame.h"
 #include "millrace/core/net/shm_memory.h"
 
 namespace millrace::net {
 namespace {
 
-// So that the other end copies out while this one copies in.
-constexpr std::size_t kPublishBytes = std::size_t{32} << 10;
+// So that the other end reads while this one writes: a frame of a long message at a time, which may
+// then be read where it lies.
+constexpr std::size_t kPublishBytes = (std::size_t{64} << 10) + kHeaderBytes;
 // 64 MiB take 29 ms through rings of 64 KiB, 13 ms through 128 or 256, 11 ms through 512 and 10 ms
 // through 1024 (bench/net.cc, two cores). A link costs up to two rings of memory.
 constexpr std::size_t kRingBytes = std::size_t{256} << 10;
@@ -34,19 +36,13 @@ struct Rings {
         out(memory.words(side), memory.ring_bytes()),
         in(memory.words(1 - side), memory.ring_bytes()) {}
 
-  // What may be read in one piece.
   Result<std::span<const std::byte>> readable(std::size_t most) {
     MILLRACE_TRY(const std::size_t there, in.available());
-    const std::size_t to_end = memory.ring_bytes() - in.offset();
-    return std::span<const std::byte>(in_bytes + in.offset(), std::min({there, to_end, most}));
+    return std::span<const std::byte>(in_bytes + in.offset(), std::min(there, most));
   }
   // After `at` bytes from where it writes next; there is room.
   void put(std::size_t at, std::span<const std::byte> bytes) {
-    const std::size_t size = memory.ring_bytes();
-    const std::size_t offset = (out.offset() + at) & (size - 1);
-    const std::size_t first = std::min(bytes.size(), size - offset);
-    if (first > 0) std::memcpy(out_bytes + offset, bytes.data(), first);
-    if (first < bytes.size()) std::memcpy(out_bytes, bytes.data() + first, bytes.size() - first);
+    if (!bytes.empty()) std::memcpy(out_bytes + out.offset() + at, bytes.data(), bytes.size());
   }
 
   const ShmMemory memory;

@@ -4,9 +4,9 @@
 
 namespace millrace::net {
 
-void SinkTable::set(const Route& route, MeshSink sink) {
+void SinkTable::set(const Route& route, MeshSink sink, Payloads payloads) {
   MILLRACE_CHECK(route.kind >= FrameKind::kFirstOfUsers, "kinds below kFirstOfUsers have no sink");
-  Found added = sink ? std::make_shared<const MeshSink>(std::move(sink)) : nullptr;
+  Found added = sink ? std::make_shared<const Entry>(std::move(sink), payloads) : nullptr;
   Found replaced;  // ends outside of the lock
   MutexLock lock(mutex_);
   if (!route.channel) {

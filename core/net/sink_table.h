@@ -27,13 +27,20 @@ struct Route {
   std::optional<std::uint64_t> channel = std::nullopt;
 };
 
+// Whether a sink is given long payloads where they came to (Frame::lent).
+enum class Payloads : std::uint8_t { kOwn, kMayBeLent };
+
 // Thread-safety: thread-safe.
 class SinkTable {
  public:
-  using Found = std::shared_ptr<const MeshSink>;
+  struct Entry {
+    MeshSink sink;
+    Payloads payloads;
+  };
+  using Found = std::shared_ptr<const Entry>;
 
   // In place of an earlier one; an empty sink erases it. kind: CHECKed.
-  void set(const Route& route, MeshSink sink);
+  void set(const Route& route, MeshSink sink, Payloads payloads = Payloads::kOwn);
   Found find(FrameKind kind, std::uint64_t channel) const;
   void clear();
 

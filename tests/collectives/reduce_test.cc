@@ -123,6 +123,19 @@ TEST(ReduceTest, LengthAndCoresDoNotChangeABit) {
   }
 }
 
+TEST(ReduceTest, ArraysMayLieAtAnyByte) {
+  const std::vector<float> ones(1000, 1.0F);
+  std::vector<std::byte> shifted(1 + 4000), out(3 + 4000);
+  std::memcpy(shifted.data() + 1, ones.data(), 4000);
+  const std::byte* const inputs[] = {shifted.data() + 1, shifted.data() + 1, shifted.data() + 1};
+  for (const std::size_t ranks : {2, 3}) {
+    reduce(ReduceOp::kSum, DType::kF32, std::span(inputs).first(ranks), std::span(out).subspan(3));
+    std::vector<float> sums(1000);
+    std::memcpy(sums.data(), out.data() + 3, 4000);
+    EXPECT_EQ(sums, std::vector<float>(1000, static_cast<float>(ranks)));
+  }
+}
+
 TEST(ReduceTest, CombinesInTheOrderOfTheRanks) {
   // In f32, (1e8 + -1e8) + 1 is 1 but 1e8 + (-1e8 + 1) is 0.
   EXPECT_EQ((reduced<float>(ReduceOp::kSum, DType::kF32, {{1e8F}, {-1e8F}, {1}})[0]), 1.0F);

@@ -26,8 +26,8 @@ class ScheduleRunTest : public ::testing::Test {
     ScheduleArrays arrays;
     arrays.inputs.emplace_back(input_);
     arrays.outputs.emplace_back(output_);
-    return ScheduleRun({.steps = std::move(steps), .slices = std::move(slices)}, std::move(arrays),
-                       {});
+    return ScheduleRun({.steps = std::move(steps), .slices = std::move(slices), .scratch_bytes = 4},
+                       std::move(arrays), {});
   }
   const Bytes input_ = counted(100);
   Bytes output_ = Bytes(100);
@@ -58,11 +58,44 @@ TEST_F(ScheduleRunTest, AMessageOfAnotherLengthIsRefusedAndNothingOfItIsRead) {
   const Step receive{.kind = Step::Kind::kReceive, .peer = 3, .count = 1};
   ScheduleRun takes = run({receive}, {{Place::kOutput, 0, 10, 3}});
   ASSERT_EQ(takes.advance(), ScheduleRun::Next::kReceive);
-  EXPECT_EQ(takes.take(counted(4)).error().code(), ErrorCode::kInvalidArgument);
+  net::Frame longer{.payload = counted(4)}, message{.payload = counted(3)};
+  EXPECT_EQ(takes.take(longer).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(output_, Bytes(100));
-  EXPECT_TRUE(takes.take(counted(3)));
+  EXPECT_TRUE(takes.take(message));
   EXPECT_EQ(output_[12], std::byte{2});
   EXPECT_EQ(takes.advance(), ScheduleRun::Next::kDone);
+}
+
+TEST_F(ScheduleRunTest, AMessageIsFoldedWhereItCameTo) {
+  const Step receive{.kind = Step::Kind::kReceive, .peer = 3, .count = 2};
+  const Step fold{.kind = Step::Kind::kFold, .last = true, .first = 2, .count = 4};
+  ScheduleRun folds = run({receive, fold}, {{Place::kMessage, 0, 0, 8},
+                                            {Place::kMessage, 0, 8, 8},
+                                            {Place::kOutput, 0, 20, 8},
+                                            {Place::kMessage, 0, 8, 8},
+                                            {Place::kInput, 0, 30, 8},
+                                            {Place::kMessage, 0, 0, 8}});
+  ASSERT_EQ(folds.advance(), ScheduleRun::Next::kReceive);
+  const Bytes came = counted(16);
+  net::Frame message{.lent = came};
+  ASSERT_TRUE(folds.take(message));
+  EXPECT_TRUE(message.payload.empty()) << "no copy of it is made";
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_EQ(output_[20 + i], static_cast<std::byte>(i + (8 + i) + (30 + i)));
+  EXPECT_EQ(folds.advance(), ScheduleRun::Next::kDone);
+}
+
+TEST_F(ScheduleRunTest, AMessageThatIsNeededLaterIsKept) {
+  const Step receive{.kind = Step::Kind::kReceive, .peer = 3, .count = 1};
+  const Step send{.kind = Step::Kind::kSend, .peer = 3, .count = 1};
+  ScheduleRun keeps = run({receive, send}, {{Place::kScratch, 0, 0, 4}});
+  ASSERT_EQ(keeps.advance(), ScheduleRun::Next::kReceive);
+  Bytes came = counted(4);
+  net::Frame message{.lent = came};
+  ASSERT_TRUE(keeps.take(message));
+  came.assign(4, std::byte{99});
+  ASSERT_EQ(keeps.advance(), ScheduleRun::Next::kSend);
+  EXPECT_EQ(keeps.message(), counted(4));
 }
 
 }  // namespace

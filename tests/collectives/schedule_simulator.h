@@ -35,6 +35,7 @@ class ScheduleSimulator {
     std::vector<Bytes> inputs;   // of its ranks
     std::vector<Bytes> outputs;  // as make_schedule() lists them, zero before
     Bytes scratch = {};
+    Bytes message = {};  // of the last receive
     Traffic traffic = {};
     std::size_t next = 0;  // step
     bool runnable = true;
@@ -77,7 +78,8 @@ class ScheduleSimulator {
   using Slice = collectives::Slice;
 
   std::span<std::byte> bytes_of(Process& process, const Slice& slice) {
-    Bytes& array = slice.place == Slice::Place::kScratch ? process.scratch
+    Bytes& array = slice.place == Slice::Place::kScratch   ? process.scratch
+                   : slice.place == Slice::Place::kMessage ? process.message
                    : slice.place == Slice::Place::kInput
                        ? process.inputs.at(static_cast<std::size_t>(slice.index))
                        : process.outputs.at(static_cast<std::size_t>(slice.index));
@@ -105,6 +107,7 @@ class ScheduleSimulator {
     if (step.kind == Kind::kCopy)
       std::ranges::copy(bytes_of(process, slices[1]), bytes_of(process, slices[0]).begin());
     if (step.kind == Kind::kFold) fold(process, slices, step.last);
+    if (step.kind != Kind::kReceive) process.message.clear();
     ++process.next;
     return true;
   }
@@ -125,6 +128,8 @@ class ScheduleSimulator {
   bool receive(std::size_t to, std::size_t from, std::span<const Slice> slices) {
     auto& channel = channels_[{from, to}];
     if (channel.empty()) return false;
+    const bool is_kept = !slices.empty() && slices[0].place == Slice::Place::kMessage;
+    processes[to].message = is_kept ? channel.front() : Bytes();
     std::size_t at = 0;
     for (const Slice& slice : slices) {
       const auto bytes = bytes_of(processes[to], slice);

@@ -1,6 +1,6 @@
 // Feeds bytes of a stranger to the frame parser, in pieces whose sizes the bytes choose: what it
-// gives is the same as of all bytes at once, is within the limit, and is encoded as it came; an
-// error is typed.
+// gives is the same as of all bytes at once, lent or not, is within the limit, and is encoded as it
+// came; an error is typed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +35,7 @@ bool feed(FrameParser& parser, std::span<const std::byte> piece, Seen& seen) {
       MILLRACE_CHECK(piece.empty(), "what is no frame yet is taken");
       return true;
     }
+    (*read)->keep();
     MILLRACE_CHECK((*read)->payload.size() <= kMostPayload, "the limit holds");
     seen.frames.push_back(*std::move(*read));
   }
@@ -45,6 +46,8 @@ bool feed(FrameParser& parser, std::span<const std::byte> piece, Seen& seen) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> all{reinterpret_cast<const std::byte*>(data), size};
   FrameParser whole(kMostPayload), cut(kMostPayload);
+  whole.lend(1);
+  cut.lend(32);
   Seen at_once, in_pieces;
   feed(whole, all, at_once);
   for (std::size_t at = 0; at < size;) {

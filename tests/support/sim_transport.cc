@@ -131,7 +131,9 @@ class SimStream final : public net::ByteStream {
       if (in_.cut) return fail(ErrorCode::kUnavailable, "the link is cut");
       return std::nullopt;
     }
-    const std::size_t taken = 1 + link_->network.sim_.below(std::min(most, in_.arrived.size()));
+    const std::size_t all = std::min(most, in_.arrived.size());
+    const bool whole = link_->network.sim_.chance(0.5);
+    const std::size_t taken = whole ? all : 1 + link_->network.sim_.below(all);
     const auto end = in_.arrived.begin() + static_cast<long>(taken);
     given_.assign(in_.arrived.begin(), end);
     unread_ = given_;

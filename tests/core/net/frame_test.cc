@@ -131,6 +131,30 @@ TEST(FrameTest, WhatIsWrongIsTyped) {
   EXPECT_EQ(fault_of(http, 256), FrameFault::kMagic);
 }
 
+TEST(FrameTest, APayloadThatLiesThereAsAWholeIsLent) {
+  const Frame frame{{.kind = FrameKind::kFirstOfUsers, .sequence = 4}, payload_of(100)};
+  const Bytes bytes = encoded(frame);
+  const auto read = [&](std::size_t least, std::size_t first_piece) {
+    FrameParser parser(1000);
+    parser.lend(least);
+    Input first = Input(bytes).first(first_piece), rest = Input(bytes).subspan(first_piece);
+    auto got = parser.next(first);
+    if (got && !*got) got = parser.next(rest);
+    return *std::move(*got);
+  };
+  for (const std::size_t first_piece : {bytes.size(), kHeaderBytes, std::size_t{7}}) {
+    Frame lent = read(100, first_piece);
+    EXPECT_TRUE(lent.payload.empty());
+    EXPECT_EQ(lent.bytes().data(), bytes.data() + kHeaderBytes) << first_piece;
+    EXPECT_EQ(lent.bytes().size(), 100U);
+    lent.keep();
+    EXPECT_EQ(lent.payload, frame.payload);
+    EXPECT_TRUE(lent.lent.empty());
+  }
+  EXPECT_EQ(read(101, bytes.size()).payload, frame.payload) << "it is shorter";
+  EXPECT_EQ(read(1, kHeaderBytes + 1).payload, frame.payload) << "it came in pieces";
+}
+
 TEST(FrameTest, ALengthThatIsClaimedTakesNoMemory) {
   FrameParser parser(std::size_t{1} << 31);
   const HeaderBytes header = encode_header({.kind = FrameKind::kHello}, std::size_t{1} << 31);

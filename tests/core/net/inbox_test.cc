@@ -77,6 +77,34 @@ TEST(InboxTest, AChannelsOwnSinkComesBeforeItsKinds) {
   EXPECT_EQ(others, 2);
 }
 
+TEST(InboxTest, APayloadIsLentToASinkThatTakesItSoAndKeptForOthers) {
+  Simulation sim(1);
+  Fixture fixture(sim);
+  const Bytes bytes(10, std::byte{3});
+  const auto lent = [&](std::uint64_t channel) {
+    return Frame{.header = {.kind = kKind, .channel = channel}, .lent = bytes};
+  };
+  std::map<std::uint64_t, std::vector<const std::byte*>> came;
+  const auto note = [&](std::uint32_t, const Frame& frame) -> Future<void> {
+    EXPECT_EQ(frame.bytes().size(), 10U);
+    EXPECT_EQ(frame.bytes()[9], std::byte{3});
+    came[frame.header.channel].push_back(frame.bytes().data());
+    return {};
+  };
+  fixture.table.set({kKind, 1}, note, Payloads::kMayBeLent);
+  fixture.table.set({kKind, 2}, note);
+  for (const std::uint64_t channel : {1, 2, 3})
+    EXPECT_FALSE(fixture.inbox->take(lent(channel)).valid());
+  EXPECT_EQ(fixture.inbox->held_bytes(), kHeaderBytes + 10) << "channel 3 has no sink yet";
+  fixture.table.set({kKind, 3}, note, Payloads::kMayBeLent);
+  fixture.inbox->look_again();
+  EXPECT_EQ(came[1], (std::vector{bytes.data()}));
+  ASSERT_EQ(came[2].size(), 1U);
+  ASSERT_EQ(came[3].size(), 1U);
+  EXPECT_NE(came[2][0], bytes.data());
+  EXPECT_NE(came[3][0], bytes.data());
+}
+
 TEST(InboxTest, BeyondTheLimitItsCallerWaitsUntilThereIsRoom) {
   Simulation sim(1);  // IN-2
   Fixture fixture(sim);

@@ -110,6 +110,20 @@ TEST(ShmMemoryTest, BothEndsSeeTheSameBytesAndNoDescriptorIsLeft) {
   EXPECT_EQ(count_descriptors(), before);
 }
 
+TEST(ShmMemoryTest, ARingGoesOnBehindItsEndWhereItBegins) {
+  const auto made = ShmMemory::create(kRing).value();
+  for (const std::size_t ring : {0u, 1u}) {
+    std::byte* const bytes = made.memory.bytes(ring);
+    bytes[0] = static_cast<std::byte>(20 + ring);
+    bytes[2 * kRing - 1] = static_cast<std::byte>(30 + ring);
+  }
+  for (const std::size_t ring : {0u, 1u}) {
+    const std::byte* const bytes = made.memory.bytes(ring);
+    EXPECT_EQ(bytes[kRing], static_cast<std::byte>(20 + ring));
+    EXPECT_EQ(bytes[kRing - 1], static_cast<std::byte>(30 + ring));
+  }
+}
+
 TEST(ShmMemoryTest, TheSizeOfWhatWasMadeCannotBeChanged) {
   const auto made = ShmMemory::create(kRing).value();
   EXPECT_NE(::ftruncate(made.file.get(), 0), 0);
