@@ -12,9 +12,11 @@
 #include <string>
 #include <utility>
 
+#include "millrace/core/base/copy_past_caches.h"
 #include "millrace/core/base/errno_code.h"
 #include "millrace/core/net/frame.h"
 #include "millrace/core/net/shm_memory.h"
+#include "millrace/core/net/spare_bytes.h"
 
 namespace millrace::net {
 namespace {
@@ -42,7 +44,9 @@ struct Rings {
   }
   // After `at` bytes from where it writes next; there is room.
   void put(std::size_t at, std::span<const std::byte> bytes) {
-    if (!bytes.empty()) std::memcpy(out_bytes + out.offset() + at, bytes.data(), bytes.size());
+    std::byte* const to = out_bytes + out.offset() + at;
+    if (bytes.size() >= kLeastSpare) return copy_past_caches(to, bytes);
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   }
 
   const ShmMemory memory;

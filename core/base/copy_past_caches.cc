@@ -1,0 +1,32 @@
+#include "millrace/core/base/copy_past_caches.h"
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace millrace {
+
+void copy_past_caches(std::byte* to, std::span<const std::byte> from) {
+  const std::byte* at = from.data();
+  std::size_t left = from.size();
+#if defined(__SSE2__)
+  constexpr std::size_t kLine = 64;
+  if (left >= 2 * kLine) {
+    const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(to)) % kLine;
+    std::memcpy(to, at, before);
+    to += before, at += before, left -= before;
+    for (; left >= kLine; to += kLine, at += kLine, left -= kLine) {
+      const auto* const source = reinterpret_cast<const __m128i*>(at);
+      auto* const target = reinterpret_cast<__m128i*>(to);
+      for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
+    }
+    _mm_sfence();  // such stores keep no order with those behind them
+  }
+#endif
+  if (left > 0) std::memcpy(to, at, left);
+}
+
+}  // namespace millrace
