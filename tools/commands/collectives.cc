@@ -264,12 +264,28 @@ class Collectives {
     wrong("element " + std::to_string(element) + " is not what a plain computation gives");
   }
 
+  // A group of all ranks for one case: a mistake that is found once a rank has its results ends it.
+  Result<std::vector<ProcessGroup>> groups_of_their_own() const {
+    CollectiveOptions options;
+    options.call = limits_.call();
+    std::vector<Future<ProcessGroup>> made;
+    for (const ProcessGroup& member : members_)
+      made.push_back(member.split(0, index(member.rank()), options));
+    std::vector<ProcessGroup> groups;
+    for (const auto& one : made) {
+      MILLRACE_TRY(ProcessGroup group, wait_blocking(one));
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
   // One rank makes a mistake: all others must get an error that says so.
   Result<Outcome> run_with_fault(const CollectiveCase& one, const std::vector<Buffers>& inputs) {
+    MILLRACE_TRY(const std::vector<ProcessGroup> groups, groups_of_their_own());
     Outcome outcome;
     std::vector<Pending> calls;
-    for (std::size_t m = 0; m < members_.size(); ++m) {
-      const ProcessGroup& member = members_[m];
+    for (std::size_t m = 0; m < groups.size(); ++m) {
+      const ProcessGroup& member = groups[m];
       if (index(member.rank()) != fault_->rank) {
         calls.push_back(call(one, member, inputs[m], false));
         continue;
@@ -282,7 +298,9 @@ class Collectives {
     const bool may_end_first = one.op.kind == Kind::kBroadcast || one.op.kind == Kind::kScatter ||
                                one.op.kind == Kind::kGather ||
                                one.op.kind == Kind::kCollectivePermute;
-    for (const Pending& pending : calls) {
+    std::string ended_first;
+    for (std::size_t m = 0; m < groups.size(); ++m) {
+      const Pending& pending = calls[m];
       Status status;
       if (pending.done.valid()) {
         status = wait_blocking(pending.done);
@@ -292,12 +310,20 @@ class Collectives {
       } else {
         continue;  // the rank that skips it
       }
-      if (status && !may_end_first) outcome.ok = false;
-      if (!status && status.error().code() != expected) outcome.ok = false;
-      if (!status || !may_end_first)
-        outcome.error = status ? "it has succeeded" : status.error().message();
+      if (!status) {
+        if (status.error().code() != expected) outcome.ok = false;
+        outcome.error = status.error().message();
+      } else if (may_end_first) {
+        ended_first = to_string(groups[m].rank()) + " had its result before the mistake was met";
+      } else {
+        outcome.ok = false;
+        outcome.error = "it has succeeded";
+      }
     }
-    return agreed(std::move(outcome));
+    if (outcome.error.empty()) outcome.error = ended_first;
+    MILLRACE_TRY(const Outcome all, agreed(std::move(outcome)));
+    for (const ProcessGroup& group : groups) group.close().ignore();
+    return all;
   }
 
   Pending wrong_call(const CollectiveCase& one, const ProcessGroup& member,
@@ -313,7 +339,12 @@ class Collectives {
         return pending;
       case Fault::Kind::kOp:
         if (one.op.kind == Kind::kBarrier) {
-          pending.arrays = member.all_gather({}, with);
+          pending.done =
+              member.agree(AgreeOp::kMax, 0, plain)
+                  .then(inline_executor(), [](const Result<std::int64_t>& most) -> Status {
+                    if (!most) return std::unexpected(most.error());
+                    return {};
+                  });
         } else {
           pending.done = member.barrier(plain);
         }

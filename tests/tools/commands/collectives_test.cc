@@ -101,6 +101,16 @@ TEST(CollectivesCommandTest, AMistakeOfARankIsNamedWithBothCalls) {
   }
 }
 
+// A case whose group has ended by its mistake holds up no other one.
+TEST(CollectivesCommandTest, AMistakeEndsTheGroupOfItsCaseAlone) {
+  for (const std::string fault : {"op@1", "dtype@3"}) {
+    const Outcome o = launched("2", {"--fault", fault});
+    EXPECT_EQ(o.code, 0) << fault << o.err << o.out;
+    EXPECT_EQ(lines(o.out).back()["cases"], fault == "op@1" ? 13 : 10);
+    EXPECT_EQ(lines(o.out).back()["failed"], 0);
+  }
+}
+
 TEST(CollectivesCommandTest, WordsThatAreNoneAreNamed) {
   const std::map<Words, std::string> wrong = {{{"--op", "all_sum"}, "all_sum"},
                                               {{"--dtype", "f8E5M2"}, "f8E5M2"},
