@@ -115,6 +115,36 @@ TEST(TileProgramTest, ShiftsOfOneValueBothWaysAreARotation) {
   EXPECT_EQ(instructions, 3);
 }
 
+TEST(TileProgramTest, AnXorTakesARotationIntoItsLoop) {
+  std::mt19937 random(1);
+  std::vector<std::vector<std::uint32_t>> inputs(4);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    inputs[0].push_back(static_cast<std::uint32_t>(random()));
+    inputs[1].push_back(i);
+    inputs[2].push_back(32 - i);
+    inputs[3].push_back(static_cast<std::uint32_t>(random()));
+  }
+  using enum TileOp;
+  const std::vector<Step> rotation = {
+      {kShiftLeft, {0, 1}}, {kShiftRightLogical, {0, 2}}, {kOr, {4, 5}}};
+  for (const auto& operands : {std::vector<int>{6, 3}, std::vector<int>{3, 6}}) {
+    std::vector<Step> steps = rotation;
+    steps.push_back({kXor, operands});
+    int instructions = 0;
+    const auto mixed = run<std::uint32_t>(DType::kU32, inputs, steps, false, &instructions);
+    EXPECT_EQ(instructions, 1);
+    EXPECT_EQ(mixed, run<std::uint32_t>(DType::kU32, inputs, steps, true));
+    for (std::size_t i = 1; i < 32; ++i)
+      EXPECT_EQ(mixed[i], std::rotl(inputs[0][i], static_cast<int>(i)) ^ inputs[3][i]) << i;
+  }
+  std::vector<Step> with_itself = rotation;  // its result is needed twice
+  with_itself.push_back({kXor, {6, 6}});
+  int instructions = 0;
+  const auto nothing = run<std::uint32_t>(DType::kU32, inputs, with_itself, false, &instructions);
+  EXPECT_EQ(instructions, 2);
+  EXPECT_EQ(nothing, std::vector<std::uint32_t>(40));
+}
+
 TEST(TileProgramTest, AResultThatIsNeededTwiceIsMadeOnce) {
   const std::vector<std::vector<float>> inputs = {{2}, {3}, {5}};
   using enum TileOp;

@@ -66,5 +66,8 @@ TileLoop find_pair_loop(const TilePair& pair, DType type) {
   return MILLRACE_BEST_ISA(find_common_pair(pair, type));
 }
 TileLoop find_rotation_loop(DType type) { return MILLRACE_BEST_ISA(find_common_rotation(type)); }
+TileLoop find_rotation_xor_loop(DType type) {
+  return MILLRACE_BEST_ISA(find_common_rotation_xor(type));
+}
 
 }  // namespace millrace::devices::cpu

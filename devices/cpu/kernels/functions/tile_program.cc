@@ -40,7 +40,7 @@ int TileProgram::add(TileOp op, std::span<const int> inputs, DType type, std::ui
   Instruction i{.loop = loop, .op = op, .param = param};
   i.out = static_cast<std::uint16_t>(values_.size());
   i.input_count = static_cast<std::uint8_t>(inputs.size());
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < kMostInputs; ++k) {
     i.inputs[k] = static_cast<std::uint16_t>(inputs[std::min(k, inputs.size() - 1)]);
   }
   values_.push_back({.type = type, .producer = instructions()});
@@ -89,8 +89,9 @@ int TileProgram::last_use(int value) const {
   return -1;
 }
 
-// An instruction takes into its loop one that makes an operand for it alone, or two whose shifts it
-// makes a rotation of. Results are the same to the bit, but for which of two NaNs they are.
+// An instruction takes into its loop one that makes an operand for it alone, a rotation among them,
+// or two whose shifts it makes a rotation of. Results are the same to the bit, but for which of two
+// NaNs they are.
 void TileProgram::join() {
   std::vector<int> uses(values_.size());
   for (const Instruction& i : code_) {
@@ -98,25 +99,25 @@ void TileProgram::join() {
   }
   for (const int v : outputs_) ++uses[static_cast<std::size_t>(v)];
   std::vector<bool> gone(code_.size());
-  // The instruction that makes the value, of two inputs, for no other.
-  const auto maker_of = [&](std::uint16_t v) -> const Instruction* {
+  // The instruction that makes the value, of so many inputs, for no other.
+  const auto maker_of = [&](std::uint16_t v, int inputs) -> const Instruction* {
     const int p = producer(v);
     if (p < 0 || uses[v] != 1) return nullptr;
     const Instruction& i = code_[static_cast<std::size_t>(p)];
-    return i.input_count == 2 && dtype(i.inputs[0]) == dtype(v) ? &i : nullptr;
+    return i.input_count == inputs && dtype(i.inputs[0]) == dtype(v) ? &i : nullptr;
   };
   const auto take = [&](Instruction& i, TileLoop loop, std::initializer_list<int> makers,
-                        std::array<std::uint16_t, 3> inputs) {
+                        std::initializer_list<std::uint16_t> inputs) {
     for (const int p : makers) gone[static_cast<std::size_t>(p)] = true;
     i.loop = loop;
-    i.input_count = 3;
+    i.input_count = static_cast<std::uint8_t>(inputs.size());
     std::ranges::copy(inputs, i.inputs);
   };
   for (Instruction& i : code_) {
     const DType type = dtype(i.out);
     if (i.input_count != 2 || dtype(i.inputs[0]) != type) continue;
     const std::array<std::uint16_t, 2> of{i.inputs[0], i.inputs[1]};
-    const std::array<const Instruction*, 2> made_by{maker_of(of[0]), maker_of(of[1])};
+    const std::array<const Instruction*, 2> made_by{maker_of(of[0], 2), maker_of(of[1], 2)};
     if (i.op == TileOp::kOr && made_by[0] != nullptr && made_by[1] != nullptr) {
       const bool swapped = made_by[0]->op != TileOp::kShiftLeft;
       const Instruction& left = *made_by[swapped ? 1 : 0];
@@ -128,6 +129,15 @@ void TileProgram::join() {
              {left.inputs[0], left.inputs[1], right.inputs[1]});
         continue;
       }
+    }
+    for (std::size_t side = 0; i.op == TileOp::kXor && side < 2; ++side) {
+      const Instruction* const rotation = maker_of(of[side], 3);
+      const TileLoop loop = find_rotation_xor_loop(type);
+      if (rotation == nullptr || rotation->loop != find_rotation_loop(type) || loop == nullptr)
+        continue;
+      const auto* const inputs = rotation->inputs;
+      take(i, loop, {producer(of[side])}, {inputs[0], inputs[1], inputs[2], of[1 - side]});
+      break;
     }
     for (std::size_t side = 0; side < 2; ++side) {
       if (made_by[side] == nullptr) continue;

@@ -55,7 +55,8 @@ class TileProgram {
   void bind(std::byte* scratch, void** pointers, int tile, int n) const;
   void run(void* const* pointers, int n) const {
     for (const Instruction& i : code_) {
-      const void* ins[3] = {pointers[i.inputs[0]], pointers[i.inputs[1]], pointers[i.inputs[2]]};
+      const void* ins[kMostInputs] = {pointers[i.inputs[0]], pointers[i.inputs[1]],
+                                      pointers[i.inputs[2]], pointers[i.inputs[3]]};
       i.loop(pointers[i.out], ins, n, i.param);
     }
   }
@@ -70,12 +71,13 @@ class TileProgram {
 
     bool operator==(const Value&) const = default;
   };
+  static constexpr std::size_t kMostInputs = 4;  // of operations that are joined
   struct Instruction {
     TileLoop loop;
     TileOp op;  // of two that are joined: the second
     std::uint32_t param;
     std::uint16_t out;
-    std::uint16_t inputs[3];
+    std::uint16_t inputs[kMostInputs];
     std::uint8_t input_count;
 
     bool operator==(const Instruction&) const = default;

@@ -42,10 +42,24 @@ TileLoop find_second(TileOp op, bool swapped) {
   }
 }
 
+using Bits = std::uint32_t;
+
+MILLRACE_INLINE Bits rotated(Bits a, Bits left, Bits right) {
+  return ShiftLeft::call(a, left) | ShiftRightLogical::call(a, right);
+}
+
 void rotation_loop(void* out, const void* const* ins, int n, std::uint32_t) {
-  loop3<std::uint32_t>(out, ins, n, [](std::uint32_t a, std::uint32_t left, std::uint32_t right) {
-    return ShiftLeft::call(a, left) | ShiftRightLogical::call(a, right);
-  });
+  loop3<Bits>(out, ins, n, [](Bits a, Bits left, Bits right) { return rotated(a, left, right); });
+}
+
+void rotation_xor_loop(void* out, const void* const* ins, int n, std::uint32_t) {
+  auto* o = static_cast<Bits*>(out);
+  const auto* a = static_cast<const Bits*>(ins[0]);
+  const auto* left = static_cast<const Bits*>(ins[1]);
+  const auto* right = static_cast<const Bits*>(ins[2]);
+  const auto* b = static_cast<const Bits*>(ins[3]);
+  MILLRACE_ELEMENTWISE
+  for (int i = 0; i < n; ++i) o[i] = rotated(a[i], left[i], right[i]) ^ b[i];
 }
 
 }  // namespace
@@ -65,5 +79,8 @@ TileLoop find_common_pair(const TilePair& pair, DType type) {
 }
 
 TileLoop find_common_rotation(DType type) { return type == DType::kU32 ? rotation_loop : nullptr; }
+TileLoop find_common_rotation_xor(DType type) {
+  return type == DType::kU32 ? rotation_xor_loop : nullptr;
+}
 
 }  // namespace millrace::devices::cpu::MILLRACE_ISA
