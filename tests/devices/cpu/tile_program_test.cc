@@ -145,6 +145,38 @@ TEST(TileProgramTest, AnXorTakesARotationIntoItsLoop) {
   EXPECT_EQ(nothing, std::vector<std::uint32_t>(40));
 }
 
+// Comparators of sorts, whose keys are slices: each side makes a key of its argument.
+TEST(TileProgramTest, WhatIsJoinedIsSlicedToo) {
+  using enum TileOp;
+  const float two = 2;
+  const std::uint32_t left = 7, right = 25;
+  for (const DType type : {DType::kF32, DType::kU32}) {
+    TileProgram program;
+    const std::array<int, 2> sides{program.add_input(type), program.add_input(type)};
+    std::array<int, 2> keys{};
+    for (std::size_t s = 0; s < 2; ++s) {
+      const int x = sides[s];
+      const auto add = [&](TileOp op, int a, int b) {
+        return program.add(op, std::array{a, b}, type);
+      };
+      if (type == DType::kF32) {
+        keys[s] = add(kSubtract, program.add_constant(type, &two), add(kMultiply, x, x));
+      } else {
+        const int up = add(kShiftLeft, x, program.add_constant(type, &left));
+        keys[s] = add(kOr, up, add(kShiftRightLogical, x, program.add_constant(type, &right)));
+      }
+    }
+    program.add_output(program.add(kLt, keys, DType::kI1));
+    ASSERT_TRUE(program.finish());
+    EXPECT_EQ(program.instructions(), 3);
+    const auto first = program.slice(keys[0], sides[0]);
+    ASSERT_TRUE(first.has_value());
+    EXPECT_EQ(first->instructions(), 1);
+    EXPECT_EQ(first, program.slice(keys[1], sides[1]));
+    EXPECT_FALSE(program.slice(keys[0], sides[1]).has_value());
+  }
+}
+
 TEST(TileProgramTest, AResultThatIsNeededTwiceIsMadeOnce) {
   const std::vector<std::vector<float>> inputs = {{2}, {3}, {5}};
   using enum TileOp;

@@ -89,9 +89,9 @@ int TileProgram::last_use(int value) const {
   return -1;
 }
 
-// An instruction takes into its loop one that makes an operand for it alone, a rotation among them,
-// or two whose shifts it makes a rotation of. Results are the same to the bit, but for which of two
-// NaNs they are.
+// An instruction takes into its loop the one that makes an operand for it alone: an xor a rotation,
+// others a sum, difference or product. An or takes two shifts that together are a rotation. Results
+// are the same to the bit, but for which of two NaNs they are.
 void TileProgram::join() {
   std::vector<int> uses(values_.size());
   for (const Instruction& i : code_) {
@@ -111,7 +111,8 @@ void TileProgram::join() {
     for (const int p : makers) gone[static_cast<std::size_t>(p)] = true;
     i.loop = loop;
     i.input_count = static_cast<std::uint8_t>(inputs.size());
-    std::ranges::copy(inputs, i.inputs);
+    for (std::size_t k = 0; k < kMostInputs; ++k)
+      i.inputs[k] = inputs.begin()[std::min(k, inputs.size() - 1)];
   };
   for (Instruction& i : code_) {
     const DType type = dtype(i.out);
@@ -139,7 +140,7 @@ void TileProgram::join() {
       take(i, loop, {producer(of[side])}, {inputs[0], inputs[1], inputs[2], of[1 - side]});
       break;
     }
-    for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t side = 0; i.input_count == 2 && side < 2; ++side) {
       if (made_by[side] == nullptr) continue;
       const Instruction& first = *made_by[side];
       const TileLoop loop =

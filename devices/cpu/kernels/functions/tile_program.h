@@ -74,10 +74,10 @@ class TileProgram {
   static constexpr std::size_t kMostInputs = 4;  // of operations that are joined
   struct Instruction {
     TileLoop loop;
-    TileOp op;  // of two that are joined: the second
+    TileOp op;  // of those that are joined: the last
     std::uint32_t param;
     std::uint16_t out;
-    std::uint16_t inputs[kMostInputs];
+    std::uint16_t inputs[kMostInputs];  // the last one again where it takes fewer
     std::uint8_t input_count;
 
     bool operator==(const Instruction&) const = default;

@@ -1,4 +1,4 @@
-// The loops of two operations at once (tile_op.h), compiled once per instruction set: those of
+// The loops of several operations at once (tile_op.h), compiled once per instruction set: those of
 // float that sums, products, scales and limits are made of, and a generator's rotation.
 #include "millrace/devices/cpu/kernels/functions/tile_loops.inc"
 
