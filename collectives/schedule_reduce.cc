@@ -205,8 +205,8 @@ class DirectReduce : public Reduction {
   std::vector<Chunks> chunks_;  // by process: its part
   bool gives_ = false;          // each part's result to all
   Slice partial_;
-  // By process: room for a chunk of each of its ranks, or of all together. None of the process
-  // whose chunk comes last: it is folded where it came to.
+  // By process: room for a chunk of each of its ranks, or of all together. None for the process
+  // whose chunk comes last: it is folded where it arrived.
   std::vector<Slices> arriving_;
   const int comes_last_ = parts.after(1);
 };
@@ -357,7 +357,7 @@ class TreeReduce : public Reduction {
   const std::optional<int> parent_ = tree_parent(parts.self);
   const TreeChildren children_ = tree_children(parts.self, parts.processes());
   Chunks chunks_;
-  Slices arriving_;  // of each child but the last, whose chunk is folded where it came to
+  Slices arriving_;  // of each child but the last, whose chunk is folded where it arrived
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ std::span<const std::byte> ScheduleRun::readable(const Slice& slice) {
 
 std::span<std::byte> ScheduleRun::writable(const Slice& slice) {
   MILLRACE_CHECK(slice.place != Slice::Place::kInput && slice.place != Slice::Place::kMessage,
-                 "a schedule writes to no input");
+                 "a schedule writes to no input and no message");
   if (slice.place == Slice::Place::kOutput)
     return part_of(arrays_.outputs[static_cast<std::size_t>(slice.index)], slice);
   return scratch_.write(slice.begin, slice.bytes);
@@ -85,7 +85,7 @@ ScheduleRun::Next ScheduleRun::advance() {
 
 void ScheduleRun::fold(const Step& step) {
   const auto slices = schedule_.slices_of(step);
-  // What is written may be one of the sources: a message among them is copied in first.
+  // What is written may be one of the sources: a message in the scratch is copied in first.
   const std::span<std::byte> target = writable(slices[0]);
   PooledVector<const std::byte*> sources;
   sources.reserve(slices.size() - 1);
@@ -125,6 +125,8 @@ Status ScheduleRun::take(net::Frame& message) {
   }
   ++next_;
   if (!slices.empty() && slices[0].place == Slice::Place::kMessage) {
+    MILLRACE_CHECK(next_ < schedule_.steps.size() && step().kind == Step::Kind::kFold,
+                   "a message that is not kept is folded at once");
     message_ = message.bytes();
     fold(step());
     message_ = {};

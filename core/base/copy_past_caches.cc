@@ -23,7 +23,7 @@ void copy_past_caches(std::byte* to, std::span<const std::byte> from) {
       auto* const target = reinterpret_cast<__m128i*>(to);
       for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
     }
-    _mm_sfence();  // such stores keep no order with those behind them
+    _mm_sfence();  // such stores keep no order with later ones
   }
 #endif
   if (left > 0) std::memcpy(to, at, left);

@@ -274,7 +274,7 @@ bool Connection::parse() {
       return false;
     }
     const bool is_frame = next->has_value();
-    if (is_frame) more = take(**std::move(next));
+    if (is_frame) more = take(**std::move(next));  // which may read what is lent of these bytes
     if (held > unread_.size() && stream_) stream_->release(held - unread_.size());
     if (!is_frame) return true;
   }
@@ -308,7 +308,7 @@ bool Connection::take(Frame frame) {
 }
 
 void Connection::take_goodbye(const Frame& frame) {
-  const std::span<const std::byte> words = frame.payload;
+  const std::span<const std::byte> words = frame.bytes();
   const std::span<const std::byte> kept = words.first(std::min(words.size(), kMostWords));
   std::string text(reinterpret_cast<const char*>(kept.data()), kept.size());
   const bool answer = frame.header.kind == FrameKind::kGoodbyeAnswer;

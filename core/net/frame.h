@@ -75,8 +75,9 @@ struct FrameHeader {
 struct Frame {
   FrameHeader header = {};
   Bytes payload = {};
-  // In place of the payload, where it came to: until the call ends that has got the frame. Its
-  // sender may change it meanwhile: for bytes of which any values will do.
+  // In place of the payload: its bytes where they arrived, until the call returns that was given
+  // the frame; keep() copies them. The sender may change them meanwhile: they are only for what
+  // takes any values.
   std::span<const std::byte> lent = {};
 
   std::span<const std::byte> bytes() const { return lent.empty() ? payload : lent; }

@@ -21,7 +21,7 @@ namespace millrace::net {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x3153524d;  // "MRS1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kSealedBytes = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 constexpr const char* kMoreDescriptors =

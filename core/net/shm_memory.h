@@ -8,8 +8,8 @@
 //
 // The memory is a page with the words of both rings, then the rings: first that in which the
 // process writes that made the offer. It is sealed: its size never changes, so that no access can
-// fault. Each ring is mapped twice, one behind the other, so that what goes on at its start lies in
-// one piece. Pages are committed when they are first written: a ring that has been written round
+// fault. Each ring is mapped twice, one behind the other, so that bytes that wrap around lie in one
+// piece. Pages are committed when they are first written: a ring that has been written round
 // once holds all of its bytes. Where the system has no memory left for one, it kills, as for any
 // memory.
 #pragma once
@@ -26,7 +26,8 @@
 
 namespace millrace::net {
 
-inline constexpr std::size_t kShmPageBytes = 4096;
+// The largest page of the systems that this runs on: each part of the file is mapped alone.
+inline constexpr std::size_t kShmPageBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kLeastRingBytes = kShmPageBytes;
 inline constexpr std::size_t kMostRingBytes = std::size_t{16} << 20;
 

@@ -1,5 +1,5 @@
 // RingReader and RingWriter: the two ends of a ring of bytes in shared memory, each in a process of
-// its own. The pure part: who may touch which bytes, and who must wake whom; shm_stream.h copies
+// its own. The pure part: who may touch which bytes, and who must wake whom; shm_stream.h moves
 // the bytes and sleeps. Read next: tests/core/net/shm_ring_test.cc, which tries all interleavings.
 //
 // Positions count all bytes since the start. Each end keeps its own for itself, publishes it, and

@@ -27,7 +27,8 @@ struct Route {
   std::optional<std::uint64_t> channel = std::nullopt;
 };
 
-// Whether a sink is given long payloads where they came to (Frame::lent).
+// Whether a sink is given long payloads where they arrived (Frame::lent). They end with its call,
+// also where that returns a future that is not complete.
 enum class Payloads : std::uint8_t { kOwn, kMayBeLent };
 
 // Thread-safety: thread-safe.

@@ -129,6 +129,12 @@ class ScheduleSimulator {
     auto& channel = channels_[{from, to}];
     if (channel.empty()) return false;
     const bool is_kept = !slices.empty() && slices[0].place == Slice::Place::kMessage;
+    if (is_kept) {
+      const auto& steps = processes[to].schedule.steps;
+      const std::size_t next = processes[to].next + 1;
+      EXPECT_TRUE(next < steps.size() && steps[next].kind == collectives::Step::Kind::kFold)
+          << "a message that is not kept is folded at once";
+    }
     processes[to].message = is_kept ? channel.front() : Bytes();
     std::size_t at = 0;
     for (const Slice& slice : slices) {

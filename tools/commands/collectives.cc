@@ -298,7 +298,8 @@ class Collectives {
     const bool may_end_first = one.op.kind == Kind::kBroadcast || one.op.kind == Kind::kScatter ||
                                one.op.kind == Kind::kGather ||
                                one.op.kind == Kind::kCollectivePermute;
-    std::string ended_first;
+    std::string heard, unheard;  // by ranks of this process
+    bool succeeded = false;
     for (std::size_t m = 0; m < groups.size(); ++m) {
       const Pending& pending = calls[m];
       Status status;
@@ -312,15 +313,15 @@ class Collectives {
       }
       if (!status) {
         if (status.error().code() != expected) outcome.ok = false;
-        outcome.error = status.error().message();
-      } else if (may_end_first) {
-        ended_first = to_string(groups[m].rank()) + " had its result before the mistake was met";
+        heard = status.error().message();
       } else {
-        outcome.ok = false;
-        outcome.error = "it has succeeded";
+        succeeded = !may_end_first;
+        unheard = to_string(groups[m].rank()) +
+                  (succeeded ? " has succeeded" : " had its result before the mistake was met");
       }
     }
-    if (outcome.error.empty()) outcome.error = ended_first;
+    outcome.ok = outcome.ok && !succeeded;
+    outcome.error = succeeded || heard.empty() ? unheard : heard;
     MILLRACE_TRY(const Outcome all, agreed(std::move(outcome)));
     for (const ProcessGroup& group : groups) group.close().ignore();
     return all;
