@@ -7,6 +7,8 @@
 
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/net/link_kind.h"
+#include "millrace/core/net/mesh.h"
+#include "millrace/core/net/mesh_record.h"
 #include "millrace/core/net/world_frames.h"
 
 namespace millrace::net {
@@ -120,6 +122,10 @@ void JobHost::lost(const JobFailure& failure) {
 void JobHost::over(const JobMember& member, bool well) {
   if (worlds_) worlds_->ended(member, well);
   look_worlds();
+  if (!well) return;
+  // Where it has not said by itself where it listens, others wait for that, in the first epoch.
+  const MeshOptions mesh;
+  store_->put(record_key(mesh.name, mesh.epoch, member.rank), encode_record({.who = member}));
 }
 
 Future<void> JobHost::take_before_join(Seats::iterator seat, const Frame& frame) {

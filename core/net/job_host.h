@@ -67,6 +67,7 @@ class JobHost final : public RefCounted {
   // After ended(), where the job goes on: the process had failed, and the others hear of it.
   void lost(const JobFailure& failure);
   // After ended(), and lost(): no other process comes for the rank. well: it has done its work.
+  // What waits for it hears that it has left, if it had not joined, too.
   void over(const JobMember& member, bool well);
   // How it stands, for those who look on: they ask over a connection of their own.
   JobStatus status() const;

@@ -33,6 +33,19 @@ StoreServer::Member StoreServer::admit(const Ref<Connection>& connection) {
 Future<void> StoreServer::take(Member member, Frame frame) {
   MILLRACE_TRY(StoreRequest request, decode_store_request(std::move(frame)));
   MILLRACE_TRY(StoreTable::Answers answers, table_.take(member, std::move(request)));
+  give(std::move(answers));
+  const auto seat = seats_.find(member);
+  if (seat == seats_.end() || seat->second.due.size() < kMostDue) return {};
+  return seat->second.room.emplace().future();
+}
+
+void StoreServer::put(std::string key, std::string_view value) {
+  auto answers = table_.take(
+      0, {.kind = FrameKind::kStorePut, .key = std::move(key), .value = bytes_of(value)});
+  if (answers) give(*std::move(answers));
+}
+
+void StoreServer::give(StoreTable::Answers answers) {
   for (StoreTable::Answer& answer : answers) {
     const Member to = answer.to;
     const auto seat = seats_.find(to);
@@ -40,9 +53,6 @@ Future<void> StoreServer::take(Member member, Frame frame) {
     seat->second.due.push_back(std::move(answer));
     send_due(to);
   }
-  const auto seat = seats_.find(member);
-  if (seat == seats_.end() || seat->second.due.size() < kMostDue) return {};
-  return seat->second.room.emplace().future();
 }
 
 void StoreServer::send_due(Member member) {

@@ -11,6 +11,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "millrace/core/async/future.h"
 #include "millrace/core/net/connection.h"
@@ -30,6 +32,8 @@ class StoreServer final : public RefCounted {
   Member admit(const Ref<Connection>& connection);
   // A request of the member, for its connection's sink to return. An error: it is none.
   Future<void> take(Member member, Frame frame);
+  // By the process that serves it; nothing where the key has a value, or there is no room.
+  void put(std::string key, std::string_view value);
 
   const StoreTable& table() const { return table_; }
 
@@ -41,6 +45,7 @@ class StoreServer final : public RefCounted {
     std::optional<Promise<void>> room = {};  // its requests wait for it
   };
 
+  void give(StoreTable::Answers answers);
   void send_due(Member member);
   void sent(Member member, std::size_t bytes, const Status& status);
   void end(Member member);
@@ -48,7 +53,7 @@ class StoreServer final : public RefCounted {
   Executor& home_;
   StoreTable table_;
   std::map<Member, Seat> seats_;
-  Member next_ = 1;
+  Member next_ = 1;  // 0: this process
 };
 
 }  // namespace millrace::net

@@ -111,6 +111,18 @@ TEST(CollectivesCommandTest, AMistakeEndsTheGroupOfItsCaseAlone) {
   }
 }
 
+// A rank that ends well before it has joined is none that others wait for.
+TEST(CollectivesCommandTest, ARankThatHasEndedBeforeItJoinedIsNamed) {
+  const testing::TempFolder folder;
+  Words all = {"launch", "-n", "2", "--", "/bin/sh", "-c", R"([ $RANK = 1 ] || exec "$@")", "sh"};
+  for (const std::string& word : millrace_command({"collectives", "--op", "barrier"}))
+    all.push_back(word);
+  const Outcome o = run(all, {{"XDG_RUNTIME_DIR", folder.path()}, {"CPU_NUM_DEVICES", "1"}});
+  EXPECT_EQ(o.code, 1) << o.out;
+  EXPECT_THAT(o.err, HasSubstr("rank 1 ("));
+  EXPECT_THAT(o.err, HasSubstr("it left the job before it had talked to any rank"));
+}
+
 TEST(CollectivesCommandTest, WordsThatAreNoneAreNamed) {
   const std::map<Words, std::string> wrong = {{{"--op", "all_sum"}, "all_sum"},
                                               {{"--dtype", "f8E5M2"}, "f8E5M2"},
