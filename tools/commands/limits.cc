@@ -210,13 +210,14 @@ void Limits::set_outcome(ExitCode code) {
 
 Error Limits::at_end(const Error& error, const std::string& progress) const {
   const std::optional<double>& seconds = options_.deadline_seconds;
+  const std::string behind = progress.empty() ? "" : " " + progress;
   if (seconds && error.code() == ErrorCode::kDeadlineExceeded) {
-    return error.with_context(printed("--deadline %g came ", *seconds) + progress +
+    return error.with_context(printed("--deadline %g came", *seconds) + behind +
                               " (allow more seconds, or ask for less)");
   }
   const int number = signal();
   if (number == 0 || error.code() != ErrorCode::kCancelled) return error;
-  return error.with_context(std::string("stopped on ") + signal_name(number) + " " + progress)
+  return error.with_context(std::string("stopped on ") + signal_name(number) + behind)
       .with_detail(ExitWith{exit_code_of_signal(number)});
 }
 

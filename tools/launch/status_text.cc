@@ -31,7 +31,7 @@ bool is_behind(const net::JobStatus& status, const net::RankStatus& rank,
   return std::ranges::any_of(status.ranks, [&group](const net::RankStatus& other) {
     return other.phase != net::RankPhase::kEnded &&
            std::ranges::any_of(other.groups, [&group](const net::GroupCount& its) {
-             return its.name == group.name && its.begun > group.begun;
+             return its.name == group.name && its.begun > group.begun && its.done <= group.begun;
            });
   });
 }

@@ -8,7 +8,8 @@
 
 namespace millrace::launch {
 
-// The rank has begun fewer collectives of the group than another one that has not ended.
+// Another rank that has not ended has begun a collective of the group that this one has not, and
+// has none done that needs it: then what this one has said is older than what the other one has.
 bool is_behind(const net::JobStatus& status, const net::RankStatus& rank,
                const net::GroupCount& group);
 

@@ -26,5 +26,13 @@ TEST(StatusTextTest, MarksWhoIsBehindAmongThoseWhoLive) {
             "  3     -     starting\n");
 }
 
+// Ranks say how far they are once in a while, each at its own time.
+TEST(StatusTextTest, WhoHasSaidSoEarlierIsNotBehind) {
+  const net::JobStatus status{
+      .ranks = {{.phase = RankPhase::kJoined, .groups = {{"train", 520, 517}}},
+                {.phase = RankPhase::kJoined, .groups = {{"train", 393, 393}}}}};
+  EXPECT_EQ(status_text(status, "unix:/x").find("behind"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::launch
