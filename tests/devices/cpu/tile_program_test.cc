@@ -87,14 +87,22 @@ TEST(TileProgramTest, TwoOperationsThatHaveALoopAreOneInstructionWithTheSameResu
   }
 }
 
-TEST(TileProgramTest, ShiftsOfOneValueBothWaysAreARotation) {
+// A number, how far it is rotated, the rest of 32, and another number.
+std::vector<std::vector<std::uint32_t>> rotations() {
   std::mt19937 random(1);
-  std::vector<std::vector<std::uint32_t>> inputs(3);
+  std::vector<std::vector<std::uint32_t>> inputs(4);
   for (std::uint32_t i = 0; i < 40; ++i) {
     inputs[0].push_back(static_cast<std::uint32_t>(random()));
     inputs[1].push_back(i);
     inputs[2].push_back(32 - i);  // all shifts of 32 and more give 0
+    inputs[3].push_back(static_cast<std::uint32_t>(random()));
   }
+  return inputs;
+}
+
+TEST(TileProgramTest, ShiftsOfOneValueBothWaysAreARotation) {
+  auto inputs = rotations();
+  inputs.pop_back();
   using enum TileOp;
   const std::vector<Step> left_first = {
       {kShiftLeft, {0, 1}}, {kShiftRightLogical, {0, 2}}, {kOr, {3, 4}}};
@@ -116,14 +124,7 @@ TEST(TileProgramTest, ShiftsOfOneValueBothWaysAreARotation) {
 }
 
 TEST(TileProgramTest, AnXorTakesARotationIntoItsLoop) {
-  std::mt19937 random(1);
-  std::vector<std::vector<std::uint32_t>> inputs(4);
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    inputs[0].push_back(static_cast<std::uint32_t>(random()));
-    inputs[1].push_back(i);
-    inputs[2].push_back(32 - i);
-    inputs[3].push_back(static_cast<std::uint32_t>(random()));
-  }
+  const auto inputs = rotations();
   using enum TileOp;
   const std::vector<Step> rotation = {
       {kShiftLeft, {0, 1}}, {kShiftRightLogical, {0, 2}}, {kOr, {4, 5}}};
