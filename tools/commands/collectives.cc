@@ -1,6 +1,6 @@
 // `millrace collectives`: the collectives of all ranks of a job, checked against a plain
 // computation or timed; or one with a mistake of a rank, to see what the others say. What is run is
-// in collectives/cases.h.
+// in collectives/cases.h and case_calls.h.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -15,6 +15,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/printed.h"
+#include "millrace/tools/collectives/case_calls.h"
 #include "millrace/tools/collectives/cases.h"
 #include "millrace/tools/commands/command.h"
 
@@ -29,8 +30,8 @@ using collectives::ProcessGroup;
 using collectives::Rank;
 using devices::Buffers;
 using devices::DType;
+using tools::CaseCall;
 using tools::CollectiveCase;
-using tools::CollectiveOp;
 using Json = nlohmann::ordered_json;
 using Kind = collectives::CollectiveCall::Kind;
 
@@ -38,33 +39,25 @@ constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
                             DType::kI16, DType::kI32, DType::kI64, DType::kU8,   DType::kU16,
                             DType::kU32, DType::kU64, DType::kI1};
 constexpr int kTimedRuns = 21;
+constexpr std::size_t kMostBytes = std::size_t{1} << 40;
 
-// The mistake of one rank.
+// The mistake of one rank of the group.
 struct Fault {
-  enum class Kind : std::uint8_t { kSkip, kOp, kDType, kShape, kRoot };
-  Kind kind{};
+  tools::Mistake mistake{};
   int rank = 0;
 };
 
 Result<Fault> parse_fault(const std::string& text) {
-  const std::string words[] = {"skip", "op", "dtype", "shape", "root"};
   const auto at = text.find('@');
-  const auto word = std::ranges::find(words, text.substr(0, at));
+  const auto mistake = tools::mistake_of(text.substr(0, at));
   int rank = 0;
   const bool numbered =
       at != std::string::npos && CLI::detail::lexical_cast(text.substr(at + 1), rank) && rank >= 0;
-  if (word == std::end(words) || !numbered)
+  if (!mistake || !numbered)
     return usage_error("--fault " + text +
                        " is none of skip@RANK, op@RANK, dtype@RANK, shape@RANK, root@RANK");
-  return Fault{static_cast<Fault::Kind>(word - words), rank};
+  return Fault{*mistake, rank};
 }
-
-// One call of one rank, and what comes of it.
-struct Pending {
-  Future<Buffers> arrays = {};
-  Future<void> done = {};
-  std::optional<devices::HostArray> expected = {};
-};
 
 struct Outcome {
   bool ok = true;
@@ -140,9 +133,9 @@ class Collectives {
     std::vector<double> times;
     for (int k = 0; k < runs; ++k) {
       const TimePoint begin = steady_clock().now();
-      std::vector<Pending> calls;
+      std::vector<CaseCall> calls;
       for (std::size_t m = 0; m < members_.size(); ++m)
-        calls.push_back(call(one, members_[m], inputs[m], k == 0 && flags_.check));
+        calls.push_back(tools::call_case(one, members_[m], inputs[m], options(one)));
       for (std::size_t m = 0; m < calls.size(); ++m) settle(one, members_[m], calls[m], outcome);
       const std::chrono::duration<double, std::micro> took = steady_clock().now() - begin;
       if (k > 0 || runs == 1) times.push_back(took.count());
@@ -152,19 +145,22 @@ class Collectives {
     return agreed(std::move(outcome));
   }
 
-  // All ranks hear whether one has seen something wrong. What is wrong with the group itself ends
-  // the command.
-  Result<Outcome> agreed(Outcome outcome) {
+  // Asks all ranks. What is wrong with the group itself ends the command.
+  Result<std::int64_t> agree(AgreeOp op, bool value) {
     std::vector<Future<std::int64_t>> votes;
     CollectiveOptions options;
     options.call = limits_.call();
     for (const ProcessGroup& member : members_)
-      votes.push_back(member.agree(AgreeOp::kMin, outcome.ok ? 1 : 0, options));
-    std::int64_t all = 1;
+      votes.push_back(member.agree(op, value ? 1 : 0, options));
+    std::int64_t agreed = 0;
     for (const auto& vote : votes) {
-      MILLRACE_TRY(const std::int64_t one, wait_blocking(vote));
-      all = std::min(all, one);
+      MILLRACE_TRY(agreed, wait_blocking(vote));
     }
+    return agreed;
+  }
+  // All ranks hear whether one has seen something wrong.
+  Result<Outcome> agreed(Outcome outcome) {
+    MILLRACE_TRY(const std::int64_t all, agree(AgreeOp::kMin, outcome.ok));
     if (all == 0 && outcome.ok) {
       outcome.ok = false;
       outcome.error = "another rank has seen it fail";
@@ -172,71 +168,7 @@ class Collectives {
     return outcome;
   }
 
-  Pending call(const CollectiveCase& one, const ProcessGroup& group, const Buffers& in,
-               bool check) const {
-    const CollectiveOptions with = options(one);
-    const int rank = index(group.rank());
-    Pending pending;
-    switch (one.op.kind) {
-      case Kind::kBarrier:
-        pending.done = group.barrier(with);
-        return pending;
-      case Kind::kAgree:
-        pending.done = group.agree(AgreeOp::kMax, rank, with)
-                           .then(inline_executor(),
-                                 [last = size() - 1](const Result<std::int64_t>& most) -> Status {
-                                   if (!most) return std::unexpected(most.error());
-                                   if (*most == last) return {};
-                                   return fail(ErrorCode::kInternal,
-                                               "the highest rank is " + std::to_string(*most));
-                                 });
-        return pending;
-      case Kind::kSplit:
-        pending.done =
-            group.split(rank % 2, -rank, with)
-                .then(inline_executor(), [](const Result<ProcessGroup>& part) -> Future<void> {
-                  if (!part) return part.error();
-                  const Future<void> met = part->barrier();
-                  return met.then(inline_executor(),
-                                  [part = *part](const Result<void>& all) -> Status {
-                                    part.close().ignore();
-                                    if (!all) return std::unexpected(all.error());
-                                    return {};
-                                  });
-                });
-        return pending;
-      default:
-        break;
-    }
-    if (check) pending.expected = tools::expected_of(one, rank, size());
-    pending.arrays = arrays(one.op, group, in, with);
-    return pending;
-  }
-
-  Future<Buffers> arrays(const CollectiveOp& op, const ProcessGroup& group, const Buffers& in,
-                         const CollectiveOptions& with) const {
-    const Rank root = tools::root_of(size());
-    switch (op.kind) {
-      case Kind::kAllReduce:
-        return group.all_reduce(in, op.reduce, with);
-      case Kind::kReduceScatter:
-        return group.reduce_scatter(in, op.reduce, with);
-      case Kind::kAllGather:
-        return group.all_gather(in, with);
-      case Kind::kAllToAll:
-        return group.all_to_all(in, with);
-      case Kind::kCollectivePermute:
-        return group.collective_permute(in, tools::ring_of(size()), with);
-      case Kind::kBroadcast:
-        return group.broadcast(in, root, with);
-      case Kind::kGather:
-        return group.gather(in, root, with);
-      default:
-        return group.scatter(in, root, with);
-    }
-  }
-
-  void settle(const CollectiveCase& one, const ProcessGroup& group, const Pending& pending,
+  void settle(const CollectiveCase& one, const ProcessGroup& group, const CaseCall& pending,
               Outcome& outcome) const {
     const auto wrong = [&](const std::string& words) {
       if (!outcome.ok) return;
@@ -249,14 +181,16 @@ class Collectives {
     }
     const auto result = wait_blocking(pending.arrays);
     if (!result) return wrong(result.error().message());
-    if (!pending.expected) return;
+    if (!flags_.check) return;
+    const auto expected = tools::expected_of(one, index(group.rank()), size());
+    if (!expected) return;
     if (result->size() != 1) return wrong("it got no array");
     const auto got = wait_blocking(group.device().fetch((*result)[0]));
     if (!got) return wrong(got.error().message());
-    const auto a = got->bytes(), b = pending.expected->bytes();
-    if (got->shape() != pending.expected->shape())
+    const auto a = got->bytes(), b = expected->bytes();
+    if (got->shape() != expected->shape())
       return wrong("it got " + got->shape().to_string() + " in place of " +
-                   pending.expected->shape().to_string());
+                   expected->shape().to_string());
     const auto differ = std::ranges::mismatch(a, b);
     if (differ.in1 == a.end()) return;
     const auto element =
@@ -279,98 +213,55 @@ class Collectives {
     return groups;
   }
 
-  // One rank makes a mistake: all others must get an error that says so.
+  // One rank makes a mistake: all others must get an error that says so. Where a rank only gives,
+  // or takes from none that errs, it may have its result before; the group's next calls find the
+  // mistake then, at the latest those behind one in which all have met.
   Result<Outcome> run_with_fault(const CollectiveCase& one, const std::vector<Buffers>& inputs) {
     MILLRACE_TRY(const std::vector<ProcessGroup> groups, groups_of_their_own());
-    Outcome outcome;
-    std::vector<Pending> calls;
-    for (std::size_t m = 0; m < groups.size(); ++m) {
-      const ProcessGroup& member = groups[m];
-      if (index(member.rank()) != fault_->rank) {
-        calls.push_back(call(one, member, inputs[m], false));
-        continue;
-      }
-      calls.push_back(wrong_call(one, member, inputs[m]));
-    }
-    const ErrorCode expected = fault_->kind == Fault::Kind::kSkip ? ErrorCode::kDeadlineExceeded
-                                                                  : ErrorCode::kFailedPrecondition;
-    // A rank that only gives may have ended before it could hear of the mistake.
+    const ErrorCode expected = fault_->mistake == tools::Mistake::kSkip
+                                   ? ErrorCode::kDeadlineExceeded
+                                   : ErrorCode::kFailedPrecondition;
     const bool may_end_first = one.op.kind == Kind::kBroadcast || one.op.kind == Kind::kScatter ||
                                one.op.kind == Kind::kGather ||
                                one.op.kind == Kind::kCollectivePermute;
-    std::string heard, unheard;  // by ranks of this process
-    bool succeeded = false;
-    for (std::size_t m = 0; m < groups.size(); ++m) {
-      const Pending& pending = calls[m];
-      Status status;
-      if (pending.done.valid()) {
-        status = wait_blocking(pending.done);
-      } else if (pending.arrays.valid()) {
-        const auto result = wait_blocking(pending.arrays);
-        if (!result) status = std::unexpected(result.error());
+    Outcome outcome;
+    std::string heard;  // by a rank of this process
+    const auto hear = [&](const ProcessGroup& group, const Status& status, bool may_succeed) {
+      if (status) {
+        if (may_succeed) return;
+        outcome.error = to_string(group.rank()) + " has succeeded";
       } else {
-        continue;  // the rank that skips it
-      }
-      if (!status) {
-        if (status.error().code() != expected) outcome.ok = false;
         heard = status.error().message();
-      } else {
-        succeeded = !may_end_first;
-        unheard = to_string(groups[m].rank()) +
-                  (succeeded ? " has succeeded" : " had its result before the mistake was met");
+        if (status.error().code() == expected) return;
+        outcome.error = heard;
       }
+      outcome.ok = false;
+    };
+    std::vector<CaseCall> calls;
+    for (std::size_t m = 0; m < groups.size(); ++m) {
+      const bool wrong = index(groups[m].rank()) == fault_->rank;
+      calls.push_back(
+          wrong ? tools::call_wrong(one, fault_->mistake, groups[m], inputs[m], options(one))
+                : tools::call_case(one, groups[m], inputs[m], options(one)));
     }
-    outcome.ok = outcome.ok && !succeeded;
-    outcome.error = succeeded || heard.empty() ? unheard : heard;
+    std::vector<Future<void>> next;
+    for (int round = 0; may_end_first && round < 2; ++round) {
+      for (const ProcessGroup& group : groups) next.push_back(group.barrier(options(one)));
+    }
+    for (std::size_t m = 0; m < groups.size(); ++m) {
+      if (calls[m].done.valid()) hear(groups[m], wait_blocking(calls[m].done), may_end_first);
+      if (!calls[m].arrays.valid()) continue;
+      const auto result = wait_blocking(calls[m].arrays);
+      hear(groups[m], result ? Status() : std::unexpected(result.error()), may_end_first);
+    }
+    for (std::size_t i = 0; i < next.size(); ++i)
+      hear(groups[i % groups.size()], wait_blocking(next[i]), true);
+    MILLRACE_TRY(const std::int64_t any, agree(AgreeOp::kMax, !heard.empty()));
+    if (any == 0) outcome = {.ok = false, .error = "no rank has heard of it"};
+    if (outcome.ok) outcome.error = heard;
     MILLRACE_TRY(const Outcome all, agreed(std::move(outcome)));
     for (const ProcessGroup& group : groups) group.close().ignore();
     return all;
-  }
-
-  Pending wrong_call(const CollectiveCase& one, const ProcessGroup& member,
-                     const Buffers& in) const {
-    const CollectiveOptions with = options(one);
-    CollectiveOptions plain;  // by no algorithm
-    plain.call = with.call;
-    Pending pending;
-    switch (fault_->kind) {
-      case Fault::Kind::kSkip:
-        // Its number is taken, so that the next call meets the others'.
-        static_cast<void>(member.reserve(1));
-        return pending;
-      case Fault::Kind::kOp:
-        if (one.op.kind == Kind::kBarrier) {
-          pending.done =
-              member.agree(AgreeOp::kMax, 0, plain)
-                  .then(inline_executor(), [](const Result<std::int64_t>& most) -> Status {
-                    if (!most) return std::unexpected(most.error());
-                    return {};
-                  });
-        } else {
-          pending.done = member.barrier(plain);
-        }
-        return pending;
-      case Fault::Kind::kRoot:
-        pending.arrays = member.broadcast(in, Rank{0}, with);
-        return pending;
-      case Fault::Kind::kDType:
-      case Fault::Kind::kShape: {
-        CollectiveCase other = one;
-        if (fault_->kind == Fault::Kind::kDType)
-          other.dtype = one.dtype == DType::kF32 ? DType::kI32 : DType::kF32;
-        if (fault_->kind == Fault::Kind::kShape) other.bytes = 2 * one.bytes + 64;
-        const auto array = tools::input_of(other, index(member.rank()), size());
-        const auto put = wait_blocking(
-            member.device().put({array.bytes().data(), array.shape(), {}, array.owner()}));
-        if (!put) {
-          pending.done = Future<void>(put.error());
-          return pending;
-        }
-        pending.arrays = arrays(one.op, member, Buffers({*put}), with);
-        return pending;
-      }
-    }
-    return pending;
   }
 
   Status report(const CollectiveCase& one, const Outcome& outcome) {
@@ -466,20 +357,22 @@ void add_collectives_options(CLI::App& command, CollectivesFlags& flags) {
   command.add_flag("--check", flags.check, "against a plain computation, each once; else timed");
   const auto add_words = [&command](const char* name, auto& words, const char* type,
                                     const char* help) {
-    command.add_option(name, words, help)->delimiter(',')->type_name(type);
+    return command.add_option(name, words, help)->delimiter(',')->type_name(type);
   };
   add_words("--op", flags.ops, "NAME,...", "default: all");
   add_words("--dtype", flags.dtypes, "NAME,...", "default: all, where timed f32");
-  add_words("--bytes", flags.bytes, "N,...", "about what a rank brings");
+  add_words("--bytes", flags.bytes, "N,...", "about what a rank brings, 1 TiB at most")
+      ->check(CLI::Range(std::size_t{0}, kMostBytes).description(""));
   command
       .add_option("--algorithm", flags.algorithm,
                   "direct, ring, recursive_doubling or tree (default: each, between processes)")
       ->type_name("NAME");
   add_words("--ranks", flags.ranks, "RANK,...", "a group of these, in this order (default: all)");
   command
-      .add_option("--fault", flags.fault,
-                  "let a rank make a mistake: skip, op, dtype, shape or root; each case is well if "
-                  "all ranks get an error that says so")
+      .add_option(
+          "--fault", flags.fault,
+          "let a rank of the group make a mistake: skip, op, dtype, shape or root; each case "
+          "is well if the others get an error that says so, at the latest of their next call")
       ->type_name("KIND@RANK");
 }
 
@@ -508,11 +401,8 @@ Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& con
       auto cases = tools::make_cases(choice, runtime.mesh() != nullptr || !flags.algorithm.empty());
       if (fault) {
         std::erase_if(cases, [&](const CollectiveCase& one) {
-          const bool about_arrays =
-              fault->kind == Fault::Kind::kDType || fault->kind == Fault::Kind::kShape;
-          if (fault->kind == Fault::Kind::kRoot && one.op.kind != Kind::kBroadcast) return true;
-          return (about_arrays && !one.has_arrays()) ||
-                 (one.algorithm != collectives::default_algorithm(one.op.kind));
+          return !tools::may_have(one, fault->mistake) ||
+                 one.algorithm != collectives::default_algorithm(one.op.kind);
         });
       }
       MILLRACE_TRY(all_well, Collectives(flags, *limits, console, members, fault).run(cases));

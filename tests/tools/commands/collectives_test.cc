@@ -103,11 +103,12 @@ TEST(CollectivesCommandTest, AMistakeOfARankIsNamedWithBothCalls) {
 
 // A case whose group has ended by its mistake holds up no other one.
 TEST(CollectivesCommandTest, AMistakeEndsTheGroupOfItsCaseAlone) {
-  for (const std::string fault : {"op@1", "dtype@3"}) {
+  const std::map<std::string, int> cases = {{"op@1", 13}, {"dtype@3", 10}, {"root@2", 3}};
+  for (const auto& [fault, count] : cases) {
     const Outcome o = launched("2", {"--fault", fault});
     EXPECT_EQ(o.code, 0) << fault << o.err << o.out;
-    EXPECT_EQ(lines(o.out).back()["cases"], fault == "op@1" ? 13 : 10);
-    EXPECT_EQ(lines(o.out).back()["failed"], 0);
+    EXPECT_EQ(lines(o.out).back()["cases"], count) << fault;
+    EXPECT_EQ(lines(o.out).back()["failed"], 0) << fault;
   }
 }
 
@@ -124,11 +125,10 @@ TEST(CollectivesCommandTest, ARankThatHasEndedBeforeItJoinedIsNamed) {
 }
 
 TEST(CollectivesCommandTest, WordsThatAreNoneAreNamed) {
-  const std::map<Words, std::string> wrong = {{{"--op", "all_sum"}, "all_sum"},
-                                              {{"--dtype", "f8E5M2"}, "f8E5M2"},
-                                              {{"--algorithm", "star"}, "star"},
-                                              {{"--ranks", "0,7"}, "no rank 7"},
-                                              {{"--fault", "late@1"}, "late@1"}};
+  const std::map<Words, std::string> wrong = {
+      {{"--op", "all_sum"}, "all_sum"},  {{"--dtype", "f8E5M2"}, "f8E5M2"},
+      {{"--bytes=-1"}, "--bytes"},       {{"--algorithm", "star"}, "star"},
+      {{"--ranks", "0,7"}, "no rank 7"}, {{"--fault", "late@1"}, "late@1"}};
   for (const auto& [words, text] : wrong) {
     const Outcome o = alone(words);
     EXPECT_EQ(o.code, 2) << o.out;
