@@ -109,12 +109,16 @@ void JobHost::send_all(const std::set<std::uint32_t>& ranks, const Frame& frame)
   }
 }
 
-void JobHost::lost(const JobFailure& failure) {
+void JobHost::report_lost(const JobFailure& failure) {
   const Frame frame = encode(failure, FrameKind::kJobLost);
   for (const Seat& seat : seats_) {
     if (seat.joined && seat.joined->member.rank != failure.member.rank)
       seat.connection->send(frame).ignore();
   }
+}
+
+void JobHost::lost(const JobFailure& failure) {
+  report_lost(failure);
   if (worlds_) worlds_->lost(failure.member.rank);
   look_worlds();
 }
@@ -123,14 +127,15 @@ void JobHost::over(const JobMember& member, bool well) {
   if (worlds_) worlds_->ended(member, well);
   look_worlds();
   if (!well) return;
-  // Where it has not said by itself where it listens, others wait for that, in the first epoch.
+  // Where it has not said by itself where it listens, others wait for that in the mesh that a
+  // JobThread makes, in its first epoch.
   const MeshOptions mesh;
   store_->put(record_key(mesh.name, mesh.epoch, member.rank), encode_record({.who = member}));
 }
 
 Future<void> JobHost::take_before_join(Seats::iterator seat, const Frame& frame) {
   if (is_ask(frame)) {
-    seat->refused = true;  // it says nothing more
+    seat->refused = seat->looks_on = true;  // it says nothing more
     seat->connection->set_limits(kMostJoinPayload, kMostQueued);
     seat->connection->send(encode(status())).ignore();
     seat->connection->close("answered").ignore();
@@ -215,6 +220,7 @@ JobStatus JobHost::status() const {
   JobStatus status{.job = options_.job,
                    .host_pid = ::getpid(),
                    .age = transport_.timers().clock().now() - begin_,
+                   .turned_away = counts().refused() + turned_away_,
                    .ranks = ranks_};
   for (std::uint32_t rank = 0; rank < status.ranks.size(); ++rank) {
     if (table_.state(rank) == MemberState::kSuspect) status.ranks[rank].phase = RankPhase::kSuspect;
@@ -238,6 +244,7 @@ void JobHost::take_end(Seats::iterator seat, const ConnectionEnd& end) {
   transport_.timers().cancel(seat->patience);
   const Scope::Hold hold = std::move(seat->hold);
   const std::optional<JoinRequest> joined = std::move(seat->joined);
+  turned_away_ += joined || seat->looks_on ? 0u : 1u;
   seats_.erase(seat);
   if (!joined) return;
   const bool goodbye = end.cause == EndCause::kClosedThere || end.cause == EndCause::kClosedHere;
@@ -292,6 +299,8 @@ void JobHost::look() {
     if (is_heard && seat.joined) seat.connection->send(encode_alive({})).ignore();
   }
   for (const std::uint32_t rank : found.silent) {
+    // Before it is killed, which the others see as no more than the end of its streams.
+    report_lost({.member = table_.member(rank), .reason = FailureReason::kSilent});
     if (hooks_.silent) hooks_.silent(table_.member(rank));
   }
   set_tick();

@@ -87,6 +87,7 @@ class JobHost final : public RefCounted {
     std::optional<JoinRequest> joined = {};
     StoreServer::Member member = 0;  // once it has joined
     bool refused = false;
+    bool looks_on = false;  // it has asked how the job stands
     TimerQueue::Id patience = {};
     Scope::Hold hold = {};
   };
@@ -101,6 +102,7 @@ class JobHost final : public RefCounted {
   Status check(const Seat& seat, JoinRequest& request) const;
   void take_end(Seats::iterator seat, const ConnectionEnd& end);
   Duration heartbeat() const;
+  void report_lost(const JobFailure& failure);
   void look_drained();
   Status ask_world(std::uint32_t rank, const Frame& frame);
   void look_worlds();
@@ -116,6 +118,7 @@ class JobHost final : public RefCounted {
   MemberTable table_;
   std::optional<WorldTable> worlds_;
   Seats seats_;
+  std::uint64_t turned_away_ = 0;  // that came in and did not join
   std::vector<bool> gone_;         // by rank: it has come, and said goodbye
   std::vector<RankStatus> ranks_;  // by rank; the phase is that of the table
   const TimePoint begin_;

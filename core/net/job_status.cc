@@ -75,6 +75,7 @@ Frame encode(const JobStatus& status) {
   out.text(std::string_view(status.job).substr(0, kMostJobBytes));
   out.number(static_cast<std::uint64_t>(status.host_pid));
   out.number(static_cast<std::uint64_t>(status.age.count()));
+  out.number(status.turned_away);
   out.number(status.ranks.size());
   std::size_t left = status.ranks.size() * kMostRankBytes;
   for (const RankStatus& rank : status.ranks) {
@@ -93,6 +94,7 @@ Result<JobStatus> decode_status(const Frame& frame) {
   JobStatus status{.job = in.text(kMostJobBytes)};
   status.host_pid = static_cast<std::int32_t>(in.number(kMostPid));
   status.age = Duration(static_cast<Duration::rep>(in.number(kMostAge)));
+  status.turned_away = in.number(kMostNumber);
   status.ranks.resize(in.count(kMostProcesses));
   for (RankStatus& rank : status.ranks) {
     const std::uint8_t phase = in.byte();

@@ -38,6 +38,7 @@ struct JobStatus {
   std::string job = {};
   std::int32_t host_pid = 0;
   Duration age{0};
+  std::uint64_t turned_away = 0;       // that came to its door and did not join
   std::vector<RankStatus> ranks = {};  // by rank
   bool operator==(const JobStatus&) const = default;
 };

@@ -133,9 +133,9 @@ JobHooks RankHost::hooks() {
   };
   hooks.silent = [this](const JobMember& member) {
     if (std::ranges::find(lost_, member.rank) != lost_.end()) return;
+    host_->fail({.member = member, .reason = FailureReason::kSilent});
     // So that it cannot come back. Its connection is there, so its number is still its own.
     if (member.pid > 1) ::kill(member.pid, SIGKILL);
-    host_->fail({.member = member, .reason = FailureReason::kSilent});
   };
   hooks.lost = [this](const JobFailure& failure) {
     lost_.push_back(failure.member.rank);

@@ -70,6 +70,7 @@ Json json_of(const Seen& seen) {
           {"pid", status.host_pid},
           {"seconds", std::chrono::duration<double>(status.age).count()},
           {"store", seen.job.address},
+          {"turned_away", status.turned_away},
           {"ranks", ranks}};
 }
 

@@ -48,7 +48,7 @@ Seen stop_for_ever() {
               printed("suspect after %.2f s", suspect));
   double last = begin;
   for (const int rank : {0, 2}) {
-    seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {name_of(job, 1), "is lost"});
+    seen.expect_error(job, rank, "reduce:0", "UNAVAILABLE", {name_of(job, 1), "is lost", "silent"});
     if (const Line* const line = job.did(rank, "reduce:0"))
       last = std::max<double>(last, line->number("at"));
   }

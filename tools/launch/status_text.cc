@@ -39,7 +39,9 @@ bool is_behind(const net::JobStatus& status, const net::RankStatus& rank,
 std::string status_text(const net::JobStatus& status, const std::string& address) {
   const double seconds = std::chrono::duration<double>(status.age).count();
   std::string text = "job " + status.job + " (pid " + std::to_string(status.host_pid) +
-                     printed(", %.1f s), ", seconds) + address + "\n";
+                     printed(", %.1f s), ", seconds) + address;
+  if (status.turned_away > 0) text += ", " + std::to_string(status.turned_away) + " turned away";
+  text += "\n";
   std::vector<Row> rows = {{"rank", "pid", "state", "done/begun"}};
   for (std::size_t i = 0; i < status.ranks.size(); ++i) {
     const net::RankStatus& rank = status.ranks[i];

@@ -8,8 +8,9 @@
 
 namespace millrace::launch {
 
-// Another rank that has not ended has begun a collective of the group that this one has not, and
-// has none done that needs it: then what this one has said is older than what the other one has.
+// Another rank waits for this one: it has begun a collective of the group that this one has not,
+// and has none of those done. (Where it has, this one's report is the older.) Of ranks that have
+// ended none waits, and none is behind.
 bool is_behind(const net::JobStatus& status, const net::RankStatus& rank,
                const net::GroupCount& group);
 

@@ -17,6 +17,7 @@ JobStatus example() {
   return {.job = "night",
           .host_pid = 4711,
           .age = std::chrono::seconds(3),
+          .turned_away = 1000,
           .ranks = {{.phase = RankPhase::kJoined, .pid = 4712, .groups = {{"world", 13, 12}}},
                     {.phase = RankPhase::kEnded, .pid = 4713},
                     {}}};
@@ -44,7 +45,7 @@ TEST(JobStatusTest, EachOfItsBytesIsNeeded) {
   EXPECT_FALSE(decode_status(longer).has_value());
   word.header.words[0] = 1;
   EXPECT_FALSE(decode_status(word).has_value());
-  phase.payload[4] = std::byte{4};
+  phase.payload[5] = std::byte{4};
   EXPECT_FALSE(decode_status(phase).has_value());
   Frame alive = encode_alive(std::vector<GroupCount>{{"world", 1, 1}});
   alive.header.words[0] = 0;

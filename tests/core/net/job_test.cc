@@ -274,8 +274,13 @@ TEST(JobTest, RankThatIsCutOffLosesTheQuorumBeforeTheHostHoldsItForSilent) {
     EXPECT_THAT(error.message(), HasSubstr("quorum lost: rank 0"));
     EXPECT_NE(sim.run(waits).error().detail<QuorumLost>(), nullptr);  // JB-3
     EXPECT_THAT(rig.silent, IsEmpty());
+    std::vector<JobFailure> lost;
+    other->set_lost([&](const JobFailure& failure) { lost.push_back(failure); });
     sim.run_for(2s);
     EXPECT_THAT(rig.silent, ElementsAre(0));
+    ASSERT_EQ(lost.size(), 1u) << "others hear why, before it is killed";
+    EXPECT_EQ(lost[0].member.rank, 0u);
+    EXPECT_EQ(lost[0].reason, FailureReason::kSilent);
     EXPECT_FALSE(other->failure().ready()) << "it is heard";
     rig.network.release();
     rig.close({job, other});
@@ -406,6 +411,7 @@ TEST(JobTest, WhatDoesNotJoinIsRefusedOrEnds) {
     const auto idle = sim.run(rig.process(102).connect(kAddress));
     sim.run_for(6s);
     EXPECT_TRUE((*idle)->try_read(1).value()->empty()) << "it has not joined in time";
+    EXPECT_EQ(rig.host->status().turned_away, 3u);
     rig.close({});
   });
 }

@@ -116,6 +116,19 @@ TEST(RemoteStoreTest, GetWaitsForAPutOfAnotherProcess) {
   });
 }
 
+TEST(RemoteStoreTest, WhatTheServersProcessPutsGoesToWhoWaitsAndReplacesNothing) {
+  for_each_seed(50, [](Simulation& sim) {
+    Job job(sim);
+    const Future<std::string> got = job.store(0).get("late");
+    ASSERT_TRUE(sim.run(job.store(1).put("early", "theirs")).has_value());
+    sim.run_for(1s);
+    job.served.server->put("late", "ours");
+    job.served.server->put("early", "ours");
+    EXPECT_EQ(sim.run(got).value(), "ours");
+    EXPECT_EQ(sim.run(job.store(0).get("early")).value(), "theirs");
+  });
+}
+
 TEST(RemoteStoreTest, DeadlineNamesTheKeyAndStopsAreWithdrawnAtTheServer) {  // RS-2
   for_each_seed(100, [](Simulation& sim) {
     Job job(sim);

@@ -29,9 +29,12 @@ TEST(StatusTextTest, MarksWhoIsBehindAmongThoseWhoLive) {
 // Ranks say how far they are once in a while, each at its own time.
 TEST(StatusTextTest, WhoHasSaidSoEarlierIsNotBehind) {
   const net::JobStatus status{
+      .turned_away = 2,
       .ranks = {{.phase = RankPhase::kJoined, .groups = {{"train", 520, 517}}},
                 {.phase = RankPhase::kJoined, .groups = {{"train", 393, 393}}}}};
-  EXPECT_EQ(status_text(status, "unix:/x").find("behind"), std::string::npos);
+  const std::string text = status_text(status, "unix:/x");
+  EXPECT_EQ(text.find("behind"), std::string::npos);
+  EXPECT_NE(text.find("unix:/x, 2 turned away\n"), std::string::npos);
 }
 
 }  // namespace
