@@ -33,13 +33,11 @@ void RemoteNode::start() {
 Future<void> RemoteNode::take(std::uint32_t from, const net::Frame& frame) {
   if (frame.header.words[kEpochWord] != frame.header.epoch) return {};
   const Scope::Hold hold = scope_.hold();
-  if (!hold) {
-    refuse(from, frame);
-    return {};
-  }
-  const Result<Peer> there = peer(from, frame.header.epoch);
-  if (!there) return {};  // it is lost, or the epoch has ended
-  return take_here(*there, frame);
+  const Result<Peer> there =
+      hold ? peer(from, frame.header.epoch) : std::unexpected(scope_.closed_error());
+  if (there) return take_here(*there, frame);
+  if (scope_.closing()) refuse(from, frame);
+  return {};  // or that rank is lost, or the epoch has ended
 }
 
 Future<void> RemoteNode::take_here(const Peer& peer, const net::Frame& frame) {
@@ -71,7 +69,7 @@ Future<void> RemoteNode::take_here(const Peer& peer, const net::Frame& frame) {
   }
 }
 
-// A frame that came after close(): an asker hears it.
+// A frame that came after close(), or while it began: an asker hears it.
 void RemoteNode::refuse(std::uint32_t from, const net::Frame& frame) {
   const net::FrameHeader& header = frame.header;
   const bool asks = header.kind == kActorFind || header.kind == kActorCast ||
@@ -162,7 +160,7 @@ void RemoteNode::end_peer(std::uint32_t rank, const FrameOutlet* outlet, const E
 void RemoteNode::end(const Peer& peer, const Error& why, bool failure) {
   peer.caller->end(why, failure);
   peer.server->end(why, failure);
-  peer.outlet->end();
+  if (failure) peer.outlet->end();  // otherwise answers are on their way, and may yet be made
 }
 
 Future<void> RemoteNode::close() {
@@ -235,7 +233,10 @@ Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
                                [server = peer.server, number](const Result<net::Bytes>& answer) {
                                  server->answer(number, answer);
                                });
-  if (!peer.server->add_call(number, run)) return {};
+  if (!peer.server->add_call(number, run)) {
+    peer.server->refuse(number, scope_.closed_error());
+    return {};
+  }
   const Future<void> accepted = cast(run, *plan);
   if (!accepted.valid()) return {};
   if (!accepted.ready())

@@ -8,6 +8,11 @@ namespace {
 
 std::size_t size_of(const net::Frame& frame) { return net::kHeaderBytes + frame.payload.size(); }
 
+// What came while close() began.
+std::unexpected<Error> closed_here() {
+  return fail(ErrorCode::kUnavailable, "the remote actors of the process are closed");
+}
+
 }  // namespace
 
 Result<std::pair<Ref<ActorCell>, const RemoteClass*>> find_served(const Server::Served& served,
@@ -84,12 +89,10 @@ class Server::Ask final : public ServedCall, public Waiter, public Pooled {
 
 void Server::take_find(const net::Frame& frame, const Served& served) {
   const std::uint64_t number = frame.header.sequence;
-  Result<net::Bytes> answered;
-  Ref<ActorCell> found;
   net::Later later;
-  const auto answer_find = [&]() -> Result<net::Bytes> {
+  const auto answer_find = [&]() -> Status {
     MILLRACE_TRY(const FindRequest request, read_find(frame.payload));
-    MILLRACE_TRY(auto actor, find_served(served, request.name, request.type));
+    MILLRACE_TRY(const auto actor, find_served(served, request.name, request.type));
     FindAnswer answer{actor.first->id()};
     for (std::size_t place = 0; place < request.schemas.size(); ++place) {
       const std::string& theirs = request.schemas[place];
@@ -100,17 +103,16 @@ void Server::take_find(const net::Frame& frame, const Served& served) {
       MILLRACE_LOG(kWarning, "actors", schema_error(asker(), theirs, schema).message());
     }
     MutexLock lock(mutex_);
-    if (ended_) return fail(ErrorCode::kUnavailable, "the remote actors of the process are closed");
-    const bool fresh = exports_.try_emplace(answer.id, Export{actor.first, actor.second}).second;
-    if (fresh) found = std::move(actor.first);
-    return encode(answer);
+    if (ended_) return closed_here();
+    if (exports_.try_emplace(answer.id, Export{actor.first, actor.second}).second)
+      later.add([self = Ref<Server>::share(this), cell = actor.first] { self->watch(cell); });
+    // With the lock: the actor's end is said after this.
+    outlet_->send(
+        {{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsValue}}, encode(answer)},
+        later);
+    return {};
   };
-  answered = answer_find();
-  net::Frame reply{{.kind = kActorAnswer, .sequence = number}, {}};
-  reply.header.words[0] = answered ? kAnswerIsValue : kAnswerIsError;
-  reply.payload = answered ? *std::move(answered) : encode(answered.error());
-  outlet_->send(std::move(reply), later);
-  if (found) later.add([self = Ref<Server>::share(this), found] { self->watch(found); });
+  if (const Status answered = answer_find(); !answered) refuse(number, answered.error());
 }
 
 void Server::watch(const Ref<ActorCell>& cell) {
@@ -174,7 +176,10 @@ Future<void> Server::take_message(const net::Frame& frame) {
   if (opened->answer) {
     ask = make_ref<Ask>(Ref<Server>::share(this), header.sequence, header.channel, *message,
                         std::move(opened->answer));
-    if (!add_call(header.sequence, ask)) return {};
+    if (!add_call(header.sequence, ask)) {
+      refuse(header.sequence, closed_here().error());
+      return {};
+    }
   }
   const Future<void> accepted = cell->send(opened->envelope.release(), {});
   if (accepted.ready()) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -402,6 +403,75 @@ TEST(RemoteTest, ACloseAnswersWhatItServesAndRefusesWhatComesLater) {
               ErrorCode::kUnavailable);
     job.close_all();
   });
+}
+
+// ---- a close while something of that rank is under way
+
+struct Fill {
+  std::uint64_t bytes = 0;
+  static constexpr auto fields() { return field_list("bytes", &Fill::bytes); }
+};
+// Made here from what came: the hook runs after the frame was taken and before its call is known.
+struct Hooked {
+  Hooked() {
+    if (hook) std::exchange(hook, nullptr)();
+  }
+  std::uint64_t number = 0;
+  static constexpr auto fields() { return field_list("number", &Hooked::number); }
+  static void reduce(std::uint64_t& into, std::uint64_t&& next) { into += next; }
+  static inline std::function<void()> hook;
+};
+class Filler final : public Actor {
+ public:
+  using Remote = RemoteMessages<Fill, Hooked>;
+  explicit Filler(int* filled = nullptr) : filled_(filled) {}
+  std::vector<std::byte> on(const Fill& fill) {
+    ++*filled_;
+    return std::vector<std::byte>(fill.bytes);
+  }
+  std::uint64_t on(const Hooked& hooked) { return hooked.number; }
+
+ private:
+  int* const filled_;
+};
+
+TEST(RemoteTest, ACloseAnswersACallThatComesWhileItBegins) {
+  for (const bool cast : {false, true}) {
+    Simulation sim(1);  // AK-2
+    RemoteJob job(sim, 2);
+    job.spawn<Filler>(1, "filler");
+    const auto filler = job.find<Filler>(0, 1, "filler");
+    const Hooked message;
+    Future<void> closed;
+    Hooked::hook = [&] { closed = job.remote(1).close(); };
+    const auto answer = cast ? job.remote(0).cast<Filler>("filler", message, CastRanks::of({1}))
+                             : filler.ask(message);
+    const Error error = job.run(answer).error();
+    EXPECT_TRUE(closed.valid()) << "the hook ran";
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.to_string();
+    EXPECT_THAT(error.message(), HasSubstr("closed")) << error.to_string();
+    job.close_all();
+  }
+}
+
+TEST(RemoteTest, ACloseLosesNoAnswerThatIsOnItsWay) {
+  Simulation sim(1);  // AK-2
+  RemoteJob job(sim, 2, {.stalls = 0, .most_room = std::size_t{1} << 20});
+  constexpr int kAnswers = 20;
+  int filled = 0;
+  job.spawn<Filler>(1, "filler", {}, &filled);
+  const auto filler = job.find<Filler>(0, 1, "filler");
+  std::vector<Future<std::vector<std::byte>>> answers;
+  for (int i = 0; i < kAnswers; ++i)  // more than the mesh is given at a time
+    answers.push_back(filler.ask(Fill{FrameOutlet::kMostInMesh / 8}));
+  while (filled < kAnswers) sim.run_for(std::chrono::microseconds(100));
+  EXPECT_FALSE(answers.back().ready());
+  EXPECT_TRUE(job.run(job.remote(1).close()).has_value());
+  for (const auto& answer : answers) {
+    const auto got = job.run(answer);
+    EXPECT_TRUE(got.has_value()) << got.error().to_string();
+  }
+  job.close_all();
 }
 
 }  // namespace
