@@ -45,9 +45,25 @@ Future<void> split(const ProcessGroup& group, const CollectiveOptions& options) 
       });
 }
 
+// All give their number, and get those of all.
+Future<void> meet(const ProcessGroup& group, const CollectiveOptions& options) {
+  return group.rendezvous("case", std::to_string(index(group.rank())), {}, options.call)
+      .then(inline_executor(),
+            [size = group.size()](const Result<collectives::Payloads>& all) -> Status {
+              if (!all) return std::unexpected(all.error());
+              for (int rank = 0; rank < size; ++rank) {
+                const std::string& given = (**all)[static_cast<std::size_t>(rank)];
+                if (given != std::to_string(rank))
+                  return fail(ErrorCode::kInternal,
+                              to_string(Rank{rank}) + " has given '" + given + "'");
+              }
+              return {};
+            });
+}
+
 Future<Buffers> call_arrays(const CollectiveOp& op, const ProcessGroup& group, const Buffers& in,
                             Rank root, const CollectiveOptions& options) {
-  switch (op.kind) {
+  switch (*op.kind) {
     case Kind::kAllReduce:
       return group.all_reduce(in, op.reduce, options);
     case Kind::kReduceScatter:
@@ -72,7 +88,8 @@ Future<Buffers> call_arrays(const CollectiveOp& op, const ProcessGroup& group, c
 CaseCall call_case(const CollectiveCase& one, const ProcessGroup& group, const Buffers& in,
                    const CollectiveOptions& options) {
   const int size = group.size();
-  switch (one.op.kind) {
+  if (!one.op.kind) return {.done = meet(group, options)};
+  switch (*one.op.kind) {
     case Kind::kBarrier:
       return {.done = group.barrier(options)};
     case Kind::kAgree:
@@ -91,10 +108,10 @@ std::optional<Mistake> mistake_of(std::string_view word) {
 }
 
 bool may_have(const CollectiveCase& one, Mistake mistake) {
-  const Kind kind = one.op.kind;
+  const std::optional<Kind> kind = one.op.kind;
   if (mistake == Mistake::kRoot)
     return kind == Kind::kBroadcast || kind == Kind::kGather || kind == Kind::kScatter;
-  return one.has_arrays() || mistake == Mistake::kSkip || mistake == Mistake::kOp;
+  return one.has_arrays() || mistake == Mistake::kSkip || (kind && mistake == Mistake::kOp);
 }
 
 CaseCall call_wrong(const CollectiveCase& one, Mistake mistake, const ProcessGroup& group,

@@ -73,6 +73,14 @@ int reduced(const CollectiveCase& one, std::size_t i, int ranks) {
   return result;
 }
 
+bool has_form(const CollectiveOp& op, Algorithm algorithm) {
+  if (!op.kind) return algorithm == default_algorithm(op);
+  collectives::CollectiveCall call;
+  call.kind = *op.kind;
+  call.algorithm = algorithm;
+  return collectives::check_algorithm(call).has_value();
+}
+
 template <class ValueAt>
 HostArray filled(DType dtype, std::size_t count, const ValueAt& value) {
   HostArray array = HostArray::make(Shape(dtype, {static_cast<std::int64_t>(count)}));
@@ -99,6 +107,7 @@ const std::vector<CollectiveOp>& collective_ops() {
       {"barrier", Kind::kBarrier},
       {"agree", Kind::kAgree},
       {"split", Kind::kSplit},
+      {"rendezvous", std::nullopt},
   };
   return ops;
 }
@@ -119,8 +128,12 @@ Result<std::vector<CollectiveOp>> find_ops(const std::vector<std::string>& names
   return found;
 }
 
+Algorithm default_algorithm(const CollectiveOp& op) {
+  return op.kind ? collectives::default_algorithm(*op.kind) : Algorithm::kTree;
+}
+
 bool CollectiveCase::has_arrays() const {
-  return op.kind != Kind::kBarrier && op.kind != Kind::kAgree && op.kind != Kind::kSplit;
+  return op.kind && op.kind != Kind::kBarrier && op.kind != Kind::kAgree && op.kind != Kind::kSplit;
 }
 
 Shape CollectiveCase::shape(int ranks) const {
@@ -134,13 +147,10 @@ std::vector<CollectiveCase> make_cases(const CaseChoice& choice, bool between_pr
   std::vector<CollectiveCase> cases;
   for (const CollectiveOp& op : choice.ops) {
     for (const Algorithm algorithm : collectives::kAlgorithms) {
-      collectives::CollectiveCall call;
-      call.kind = op.kind;
-      call.algorithm = algorithm;
-      const bool is_default = algorithm == collectives::default_algorithm(op.kind);
+      const bool is_default = algorithm == default_algorithm(op);
       if (choice.algorithm ? algorithm != *choice.algorithm : !between_processes && !is_default)
         continue;
-      if (!collectives::check_algorithm(call)) continue;
+      if (!has_form(op, algorithm)) continue;
       const CollectiveCase one{op, algorithm};
       if (!one.has_arrays()) {
         cases.push_back(one);
@@ -174,7 +184,8 @@ std::optional<HostArray> expected_of(const CollectiveCase& one, int rank, int ra
   const std::size_t part = count / size;
   const int root = index(root_of(ranks));
   const auto from = [&](int source, std::size_t i) { return given(one, source, i, ranks); };
-  switch (one.op.kind) {
+  if (!one.op.kind) return std::nullopt;
+  switch (*one.op.kind) {
     case Kind::kAllReduce:
       return filled(one.dtype, count, [&](std::size_t i) { return reduced(one, i, ranks); });
     case Kind::kReduceScatter:

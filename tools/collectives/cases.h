@@ -17,13 +17,16 @@ namespace millrace::tools {
 
 // A collective by the name that --op has: a call's, and for reductions with the reduction.
 struct CollectiveOp {
-  std::string name;  // "all_reduce_max"
-  collectives::CollectiveCall::Kind kind{};
+  std::string name;                                       // "all_reduce_max"
+  std::optional<collectives::CollectiveCall::Kind> kind;  // nullopt: rendezvous
   collectives::ReduceOp reduce = collectives::ReduceOp::kSum;
 };
 // All of them, and those that are named. kInvalidArgument names a word that is none, and all.
 const std::vector<CollectiveOp>& collective_ops();
 Result<std::vector<CollectiveOp>> find_ops(const std::vector<std::string>& names);
+
+// What processes do it by, where a call says nothing.
+collectives::Algorithm default_algorithm(const CollectiveOp& op);
 
 // One call of all ranks.
 struct CollectiveCase {

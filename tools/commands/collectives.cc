@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/collectives/parcels.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/json_text.h"
@@ -402,7 +401,7 @@ Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& con
       if (fault) {
         std::erase_if(cases, [&](const CollectiveCase& one) {
           return !tools::may_have(one, fault->mistake) ||
-                 one.algorithm != collectives::default_algorithm(one.op.kind);
+                 one.algorithm != tools::default_algorithm(one.op);
         });
       }
       MILLRACE_TRY(all_well, Collectives(flags, *limits, console, members, fault).run(cases));

@@ -79,7 +79,8 @@ TEST(CollectivesCommandTest, ChecksEveryAlgorithmBetweenProcesses) {
 }
 
 TEST(CollectivesCommandTest, AGroupOfSomeRanksLeavesTheOthersOut) {
-  const Outcome o = launched("2", {"--check", "--op", "all_gather,split", "--ranks", "3,0,2"});
+  const Outcome o =
+      launched("2", {"--check", "--op", "all_gather,split,rendezvous", "--ranks", "3,0,2"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(lines(o.out).back()["ranks"], 3);
   EXPECT_EQ(lines(o.out).back()["failed"], 0);
@@ -99,6 +100,12 @@ TEST(CollectivesCommandTest, AMistakeOfARankIsNamedWithBothCalls) {
     EXPECT_EQ(all.back()["cases"], 1);
     EXPECT_THAT(all.front()["error"].get<std::string>(), HasSubstr(text));
   }
+}
+
+TEST(CollectivesCommandTest, ARendezvousNamesWhoIsAbsentAtItsDeadline) {
+  const Outcome o = launched("2", {"--op", "rendezvous", "--fault", "skip@2"});
+  EXPECT_EQ(o.code, 0) << o.err << o.out;
+  EXPECT_THAT(lines(o.out).front()["error"].get<std::string>(), HasSubstr("rank 2"));
 }
 
 // A case whose group has ended by its mistake holds up no other one.
