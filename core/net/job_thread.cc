@@ -117,20 +117,20 @@ Mesh& JobThread::mesh() const {
   return *mesh_;
 }
 
-Future<void> JobThread::close() {
+Future<void> JobThread::close(CallOptions call) {
   if (closed_.valid()) return closed_;
   if (!joined_.valid()) return closed_ = make_ready();
-  closed_ = joined_.then(inline_executor(), [this](const Result<Ref<Job>>& joined) {
-    if (!joined) return end_host(Duration(0));
+  closed_ = joined_.then(inline_executor(), [this, call](const Result<Ref<Job>>& joined) {
+    if (!joined) return end_host(Duration(0), call);
     return mesh_->close()
         .then(inline_executor(), [job = *joined](Result<void>) { return job->close(); })
-        .then(thread_.loop(), [this](Result<void>) { return end_host(patience_); });
+        .then(thread_.loop(), [this, call](Result<void>) { return end_host(patience_, call); });
   });
   return closed_;
 }
 
-Future<void> JobThread::end_host(Duration patience) {
-  if (host_) return host_->end(patience);
+Future<void> JobThread::end_host(Duration patience, const CallOptions& call) {
+  if (host_) return host_->end(patience, call);
   const Result<Ref<Job>>& joined = joined_.result();
   const Future<void> failed = joined ? (*joined)->failure() : Future<void>();
   if (folder_.empty() || !failed.valid() || !failed.ready() || failed.result()) return make_ready();

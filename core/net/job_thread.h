@@ -37,12 +37,13 @@ class JobThread {
   // a rank that is lost in it is lost by the mesh. Also the errors of Mesh::set_epoch().
   Future<World> next_world();
   // Ends the links, then leaves the job, and where this process hosts it stays until the other
-  // ranks have left (RH-3). Any call gives the same end, which comes on the job's thread.
-  Future<void> close();
+  // ranks have left, or call says otherwise (RH-3). Any call gives the end of the first, which
+  // comes on the job's thread.
+  Future<void> close(CallOptions call = {});
 
  private:
   explicit JobThread(std::unique_ptr<EventLoop> loop);
-  Future<void> end_host(Duration patience);
+  Future<void> end_host(Duration patience, const CallOptions& call);
   Future<void> clear_up_after_host(int tries);
   Status make_mesh(const JobOptions& options, const Ref<Job>& job);
 

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
 
 constexpr Duration kFirstPause = 5ms, kLongestPause = 200ms;
 constexpr Duration kWordsAfter = 5s;
+constexpr Duration kLastWait = 300ms;
 constexpr Duration kSilentAfter = 10s;
 constexpr std::size_t kMostNamed = 8;
 
@@ -144,15 +145,22 @@ JobHooks RankHost::hooks() {
   return hooks;
 }
 
-Future<void> RankHost::end(Duration patience) {
+Future<void> RankHost::end(Duration patience, const CallOptions& call) {
   TimerQueue& timers = transport_.timers();
   const TimePoint now = timers.clock().now();
+  const Future<void> drained = host_->drained();
   const TimerQueue::Id words = timers.schedule(now + kWordsAfter, [host = host_] {
     MILLRACE_LOG(
         kWarning, "core",
         "rank 0, which hosts the job, waits for the end of " + ranks_text(host->missing()));
   });
-  return with_deadline(host_->drained(), now + patience, timers)
+  return with_options(drained,
+                      {.stop = call.stop, .deadline = std::min(call.deadline, now + patience)},
+                      timers)
+      .then(transport_.home(),
+            [drained, &timers](const Result<void>&) {
+              return with_deadline(drained, timers.clock().now() + kLastWait, timers);
+            })
       .then(transport_.home(),
             [this, words](const Result<void>&) {
               transport_.timers().cancel(words);

@@ -5,10 +5,9 @@
 //  - RH-1 one process at a time hosts a job of a name; what an earlier one has left is in no one's
 //    way.
 //  - RH-2 a rank that is lost, or silent and then killed, is the job's failure; so is rank 0,
-//  though
-//    it is the host.
+//    though it is the host.
 //  - RH-3 the host stays until every rank has come and gone, or the job has failed, or patience
-//    ends; then nothing is left of it.
+//    ends, or it is told to stop; then nothing is left of it.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,9 @@ class RankHost {
  public:
   // nullptr: another process hosts the job. The errors of ClaimedFolder and of JobHost::open().
   static Result<std::unique_ptr<RankHost>> open(Transport& transport, const JobOptions& options);
-  // Once: waits as RH-3 says, and says which ranks it waits for.
-  Future<void> end(Duration patience);
+  // Once: waits as RH-3 says, and says which ranks it waits for. On stop or at the deadline of call
+  // it waits a moment more, for ranks that have got the same.
+  Future<void> end(Duration patience, const CallOptions& call);
 
  private:
   RankHost(Transport& transport, ClaimedFolder folder);

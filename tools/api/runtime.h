@@ -165,7 +165,9 @@ class Runtime {
   // continuations end with kAborted, and those that wait for something else do when that comes.
   // From then on a sleep or deadline on the timers ends at once, with kAborted too. Completes, on
   // some thread of its own, with the first error of any part; every call gives the same future.
-  Future<void> close() const;
+  // call, of the first: where this process is rank 0 and hosts a job that another launcher has
+  // started, it stays until the other ranks have left, but not beyond stop and deadline.
+  Future<void> close(const CallOptions& call = {}) const;
 
   struct Core;  // what it owns: runtime_core.h, for its own files and tests alone
 

@@ -213,7 +213,7 @@ void Runtime::Core::end_held() {
   }
 }
 
-Task<void> Runtime::Core::close_all() {
+Task<void> Runtime::Core::close_all(CallOptions call) {
   const TimePoint begin = environment.clock->now();
   // Nothing is left out because something before it failed: the first error is returned when all is
   // over. Parts that make() did not reach are empty.
@@ -241,7 +241,7 @@ Task<void> Runtime::Core::close_all() {
   if (loop_timers) note(co_await loop_timers->close());
   Task<void> links_end = drain_links();
   note(co_await std::move(links_end));
-  if (job) note(co_await job->close());
+  if (job) note(co_await job->close(call));
   closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);
 }

@@ -381,7 +381,7 @@ Future<devices::MemoryStats> Runtime::memory_stats(const devices::Device& device
   });
 }
 
-Future<void> Runtime::close() const {
+Future<void> Runtime::close(const CallOptions& call) const {
   Core& all = core();
   if (all.forked()) return forked_error("Runtime::close");
   // Started outside the lock: what is idle ends inside the call.
@@ -393,7 +393,7 @@ Future<void> Runtime::close() const {
     all.closed = Future<void>(Ref<Cell<void>>(closed));
   }
   // Inline: the executors that could run it are among what it closes.
-  const Future<void> ended = spawn(inline_executor(), all.close_all());
+  const Future<void> ended = spawn(inline_executor(), all.close_all(call));
   static_cast<void>(
       ended.then(inline_executor(), [closed](Status status) { closed->set(std::move(status)); }));
   return Future<void>(Ref<Cell<void>>(closed));

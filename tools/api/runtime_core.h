@@ -77,7 +77,7 @@ struct Runtime::Core {
   // last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
 
-  Task<void> close_all();
+  Task<void> close_all(CallOptions call);
   void close_links();
   Task<void> drain_links();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.

@@ -350,6 +350,34 @@ Result<std::vector<ProcessGroup>> choose_ranks(const CollectivesFlags& flags,
   return members;
 }
 
+// Blocks until all ranks have made all calls.
+Result<ExitCode> run_collectives(const CollectivesFlags& flags, const tools::CaseChoice& choice,
+                                 const std::optional<Fault>& fault, const Limits& limits,
+                                 Console& console, const Runtime& runtime) {
+  MILLRACE_TRY(const auto all, wait_blocking(runtime.make_group("collectives", limits.call())));
+  MILLRACE_TRY(const auto members, choose_ranks(flags, all));
+  bool all_well = true;
+  if (!members.empty()) {
+    if (fault && fault->rank >= members[0].size())
+      return usage_error("--fault: there is no rank " + std::to_string(fault->rank));
+    auto cases = tools::make_cases(choice, runtime.mesh() != nullptr || !flags.algorithm.empty());
+    if (fault) {
+      std::erase_if(cases, [&](const CollectiveCase& one) {
+        return !tools::may_have(one, fault->mistake) ||
+               one.algorithm != tools::default_algorithm(one.op);
+      });
+    }
+    MILLRACE_TRY(all_well, Collectives(flags, limits, console, members, fault).run(cases));
+  }
+  // A process that has no rank among --ranks waits here for the others.
+  CollectiveOptions last;
+  last.call = limits.call();
+  std::vector<Future<void>> ends;
+  for (const ProcessGroup& member : all) ends.push_back(member.barrier(last));
+  for (const auto& end : ends) MILLRACE_TRY_STATUS(wait_blocking(end));
+  return all_well ? ExitCode::kOk : ExitCode::kFailure;
+}
+
 }  // namespace
 
 void add_collectives_options(CLI::App& command, CollectivesFlags& flags) {
@@ -391,28 +419,9 @@ Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& con
                                         .progress = [] { return std::string(); },
                                         .json = flags.json}));
   return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
-    MILLRACE_TRY(const auto all, wait_blocking(runtime.make_group("collectives", limits->call())));
-    MILLRACE_TRY(const auto members, choose_ranks(flags, all));
-    bool all_well = true;
-    if (!members.empty()) {
-      if (fault && fault->rank >= members[0].size())
-        return usage_error("--fault: there is no rank " + std::to_string(fault->rank));
-      auto cases = tools::make_cases(choice, runtime.mesh() != nullptr || !flags.algorithm.empty());
-      if (fault) {
-        std::erase_if(cases, [&](const CollectiveCase& one) {
-          return !tools::may_have(one, fault->mistake) ||
-                 one.algorithm != tools::default_algorithm(one.op);
-        });
-      }
-      MILLRACE_TRY(all_well, Collectives(flags, *limits, console, members, fault).run(cases));
-    }
-    // A process that has no rank among --ranks waits here for the others.
-    CollectiveOptions last;
-    last.call = limits->call();
-    std::vector<Future<void>> ends;
-    for (const ProcessGroup& member : all) ends.push_back(member.barrier(last));
-    for (const auto& end : ends) MILLRACE_TRY_STATUS(wait_blocking(end));
-    return all_well ? ExitCode::kOk : ExitCode::kFailure;
+    auto ended = run_collectives(flags, choice, fault, *limits, console, runtime);
+    if (!ended) return std::unexpected(limits->at_end(ended.error()));
+    return ended;
   });
 }
 

@@ -117,7 +117,7 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
         .ignore();
   }
   Result<ExitCode> code = work(runtime);
-  const Status closed = wait_blocking(runtime.close());
+  const Status closed = wait_blocking(runtime.close(limits.call()));
   if (const trace::TraceFile* const file = runtime.trace_file()) {
     if (file->lost() > 0) {
       console.warning("the trace lacks " + std::to_string(file->lost()) +

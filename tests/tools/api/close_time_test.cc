@@ -107,7 +107,7 @@ class CloseTimeTest : public ::testing::Test {
     });
     entered.wait();
   }
-  void begin_close() { parts_.closed = spawn(inline_executor(), core_.close_all()); }
+  void begin_close() { parts_.closed = spawn(inline_executor(), core_.close_all({})); }
   // At this time after its begin, and not before, the close ends.
   void expect_end_after(Duration time) {
     advance_to(time - kMoment);

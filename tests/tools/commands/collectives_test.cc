@@ -131,6 +131,24 @@ TEST(CollectivesCommandTest, ARankThatHasEndedBeforeItJoinedIsNamed) {
   EXPECT_THAT(o.err, HasSubstr("it left the job before it had talked to any rank"));
 }
 
+// Rank 0, which another launcher has started, hosts the job: it waits for no rank beyond its limits.
+TEST(CollectivesCommandTest, AHostWhoseDeadlineComesLeavesNothing) {
+  const testing::TempFolder folder;
+  const Outcome o = run({"collectives", "--op", "barrier", "--deadline", "0.5"},
+                        {{"XDG_RUNTIME_DIR", folder.path()},
+                         {"RANK", "0"},
+                         {"WORLD_SIZE", "2"},
+                         {"LOCAL_RANK", "0"},
+                         {"LOCAL_WORLD_SIZE", "2"},
+                         {"TORCHELASTIC_RUN_ID", "alone"},
+                         {"MASTER_ADDR", "127.0.0.1"},
+                         {"MASTER_PORT", "29500"}});
+  EXPECT_EQ(o.code, 124) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("--deadline 0.5 came"));
+  EXPECT_THAT(o.err, HasSubstr("rank 1"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "something stayed behind";
+}
+
 TEST(CollectivesCommandTest, WordsThatAreNoneAreNamed) {
   const std::map<Words, std::string> wrong = {
       {{"--op", "all_sum"}, "all_sum"},  {{"--dtype", "f8E5M2"}, "f8E5M2"},
