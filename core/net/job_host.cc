@@ -10,6 +10,7 @@
 #include "millrace/core/net/mesh.h"
 #include "millrace/core/net/mesh_record.h"
 #include "millrace/core/net/world_frames.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::net {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 // What the host sends ahead of a slow member: answers of the store, each up to a frame.
 constexpr std::size_t kMostQueued = 4 * kMostStorePayload;
 constexpr Duration kLongestHeartbeat = std::chrono::seconds(1);
+constexpr std::chrono::seconds kLateAfter{10};
 
 EntranceOptions entrance_options(const JobHostOptions& options) {
   // Until it has joined, a connection says one frame.
@@ -178,6 +180,11 @@ Status JobHost::join(Seats::iterator seat, const Frame& frame) {
                             .silent_after = options_.silent_after}))
       .ignore();
   if (failure_) connection->send(*failure_).ignore();
+  if (!late_) {
+    late_ = transport_.timers().schedule(
+        transport_.timers().clock().now() + kLateAfter,
+        [self = Ref<JobHost>::share(this)] { self->name_late_ranks(); });
+  }
   if (hooks_.joined) hooks_.joined(rank);
   return {};
 }
@@ -306,7 +313,22 @@ void JobHost::look() {
   set_tick();
 }
 
+// Others may wait for them, and say nothing while they do.
+void JobHost::name_late_ranks() {
+  std::vector<std::uint32_t> late;
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].phase == RankPhase::kStarting) late.push_back(rank);
+  }
+  if (late.empty() || failure_) return;
+  MILLRACE_LOG(kWarning, "core",
+               to_string_of_ranks(late) + (late.size() == 1 ? " has" : " have") +
+                   " not joined the job " + std::to_string(kLateAfter.count()) +
+                   " s after the first; what needs " + (late.size() == 1 ? "it" : "them") +
+                   " waits");
+}
+
 Future<void> JobHost::close() {
+  if (late_) transport_.timers().cancel(*late_);
   if (tick_) transport_.timers().cancel(*std::exchange(tick_, std::nullopt));
   const Future<void> empty = scope_.close();
   const Future<void> shut = entrance_->close();

@@ -33,8 +33,8 @@ struct JobHostOptions {
   Duration patience = std::chrono::seconds(5);       // until a connection has joined
   StoreLimits store = {};
   // Rank 0's process is the host (rank_host.h): it gives signs of life, too, as one does that
-  // listens by TCP, and a rank that has
-  // said goodbye is refused (kUnavailable) when it comes again, for the next host.
+  // listens by TCP, and a rank that has said goodbye is refused (kUnavailable) when it comes again,
+  // for the next host.
   bool in_rank = false;
   // How many ranks work together at least; none: the job ends with its first failure, and has one
   // world.
@@ -109,6 +109,7 @@ class JobHost final : public RefCounted {
   void send_all(const std::set<std::uint32_t>& ranks, const Frame& frame);
   void set_tick();
   void look();
+  void name_late_ranks();
 
   Transport& transport_;
   const JobHostOptions options_;
@@ -125,6 +126,7 @@ class JobHost final : public RefCounted {
   std::optional<Promise<void>> draining_;
   std::optional<Frame> failure_;
   std::optional<TimerQueue::Id> tick_;
+  std::optional<TimerQueue::Id> late_;  // set by the first rank that has joined
   Scope scope_{"the host of the job"};
 };
 

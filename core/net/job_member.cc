@@ -5,11 +5,25 @@
 #include <algorithm>
 
 namespace millrace::net {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;
+
+}  // namespace
 
 std::string to_string(const JobMember& member) {
   std::string text = "rank " + std::to_string(member.rank);
   if (!member.host.empty())
     text += " (host " + member.host + ", pid " + std::to_string(member.pid) + ")";
+  return text;
+}
+
+std::string to_string_of_ranks(const std::vector<std::uint32_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > kMostNamed)
+    text += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
   return text;
 }
 

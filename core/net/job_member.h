@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace::net {
 
@@ -22,6 +23,9 @@ struct JobMember {
 
 // "rank 2 (host alpha, pid 4711)"
 std::string to_string(const JobMember& member);
+
+// "rank 3", "ranks 1, 2 and 5 more"
+std::string to_string_of_ranks(const std::vector<std::uint32_t>& ranks);
 
 // The host's name, as the system has it; "localhost" where that is none.
 std::string host_name();

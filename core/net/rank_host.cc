@@ -19,17 +19,6 @@ constexpr Duration kFirstPause = 5ms, kLongestPause = 200ms;
 constexpr Duration kWordsAfter = 5s;
 constexpr Duration kLastWait = 300ms;
 constexpr Duration kSilentAfter = 10s;
-constexpr std::size_t kMostNamed = 8;
-
-// "rank 3", "ranks 1, 2 and 5 more"
-std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
-    text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
-  if (ranks.size() > kMostNamed)
-    text += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
-  return text;
-}
 
 // One call of join_hosted(). Confined to home; kept by what it waits for.
 class HostedJoin final : public RefCounted {
@@ -152,7 +141,7 @@ Future<void> RankHost::end(Duration patience, const CallOptions& call) {
   const TimerQueue::Id words = timers.schedule(now + kWordsAfter, [host = host_] {
     MILLRACE_LOG(
         kWarning, "core",
-        "rank 0, which hosts the job, waits for the end of " + ranks_text(host->missing()));
+        "rank 0, which hosts the job, waits for the end of " + to_string_of_ranks(host->missing()));
   });
   return with_options(drained,
                       {.stop = call.stop, .deadline = std::min(call.deadline, now + patience)},

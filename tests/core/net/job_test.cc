@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "millrace/core/net/job_observer.h"
 #include "millrace/core/net/job_status.h"
 #include "millrace/core/net/quorum_lost.h"
+#include "tests/support/logged_words.h"
 #include "tests/support/sim_transport.h"
 
 namespace millrace::net {
@@ -91,6 +93,24 @@ TEST(JobTest, RanksMeetByTheStoreAndLeaveWithoutAFailure) {  // JB-1, JB-2, JH-2
     EXPECT_TRUE(sim.run(jobs[0]->failure()).has_value()) << "the host's goodbye is no failure";
     rig.close(jobs);
   });
+}
+
+TEST(JobTest, RanksThatDoNotJoinAreNamedOnce) {
+  for (const std::uint32_t come : {1u, 2u, 3u}) {
+    Simulation sim(1);
+    JobRig rig(sim);
+    const testing::LoggedWords log;
+    sim.run_for(1min);
+    EXPECT_EQ(log.text(), "") << "the job may be of programs that join none";
+    std::vector<Ref<Job>> jobs;
+    for (std::uint32_t rank = 0; rank < come; ++rank) jobs.push_back(rig.joined_as(rank));
+    sim.run_for(1min);
+    const std::string late[] = {"", "ranks 1, 2 have not joined the job 10 s after the first; ",
+                                "rank 2 has not joined the job 10 s after the first; ", ""};
+    EXPECT_EQ(log.text().substr(0, late[come].size()), late[come]);
+    EXPECT_EQ(std::ranges::count(log.text(), '\n'), come < 3 ? 1 : 0) << log.text();
+    rig.close(jobs);
+  }
 }
 
 TEST(JobTest, SecondProcessOfALivingRankIsRefusedAndHearsOfTheFirst) {

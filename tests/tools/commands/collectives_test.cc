@@ -131,7 +131,8 @@ TEST(CollectivesCommandTest, ARankThatHasEndedBeforeItJoinedIsNamed) {
   EXPECT_THAT(o.err, HasSubstr("it left the job before it had talked to any rank"));
 }
 
-// Rank 0, which another launcher has started, hosts the job: it waits for no rank beyond its limits.
+// Rank 0, which another launcher has started, hosts the job: it waits for no rank beyond its
+// limits.
 TEST(CollectivesCommandTest, AHostWhoseDeadlineComesLeavesNothing) {
   const testing::TempFolder folder;
   const Outcome o = run({"collectives", "--op", "barrier", "--deadline", "0.5"},
