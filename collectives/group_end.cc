@@ -115,9 +115,9 @@ void GroupWire::hear_closed(int from, std::uint64_t next) {
 }
 
 Error GroupWire::left_error(std::uint64_t sequence, int member) const {
-  return Error(ErrorCode::kCancelled,
-               where(sequence) + ": " + named(member) + " has closed the group")
-      .with_detail(Culprits{Culprits::Kind::kFailed, ranks_of(member)});
+  const Error closed(ErrorCode::kCancelled,
+                     where(sequence) + ": " + named(member) + " has closed the group");
+  return naming(closed, member).with_detail(Culprits{Culprits::Kind::kFailed, ranks_of(member)});
 }
 
 }  // namespace millrace::collectives

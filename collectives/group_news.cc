@@ -41,8 +41,9 @@ Status GroupWire::hear_news(int from, GroupSays says, const net::Frame& frame) {
       return hear_piece(from, frame);
     case GroupSays::kFailed: {
       MILLRACE_TRY(const FailedRank failed, read_failed(frame.payload, spread_.ranks()));
-      if (hooks_.failed) hooks_.failed(failed.rank, failed.error);
-      fail_all(blame(failed.error, {failed.rank}));
+      const Error error = naming(failed.error, spread_.process_of(failed.rank));
+      if (hooks_.failed) hooks_.failed(failed.rank, error);
+      fail_all(blame(error, {failed.rank}));
       return {};
     }
     default:
@@ -79,8 +80,9 @@ Status GroupWire::hear_end(int from, const net::Frame& frame) {
   }
   // Where all ranks of this process have called it, run()'s future says so.
   const bool called = calls_.contains(sequence);
-  end_call(sequence, error, false);
-  if (!called && hooks_.ended) hooks_.ended(sequence, error);
+  const Error named_error = naming(error, from);
+  end_call(sequence, named_error, false);
+  if (!called && hooks_.ended) hooks_.ended(sequence, named_error);
   return {};
 }
 

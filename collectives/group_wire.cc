@@ -62,8 +62,15 @@ std::vector<Rank> GroupWire::ranks_of(int member) const {
 std::string GroupWire::named(int member) const {
   const GroupMember& one = members_[static_cast<std::size_t>(member)];
   std::string text = to_string(ranks_of(member));
-  if (one.pid != 0) text += " (pid " + std::to_string(one.pid) + ")";
-  return text;
+  if (one.pid == 0) return text;
+  const std::string host = mesh_->member(one.process).host;
+  return text + " (" + (host.empty() ? "" : "host " + host + ", ") + "pid " +
+         std::to_string(one.pid) + ")";
+}
+
+Error GroupWire::naming(const Error& error, int member) const {
+  if (net::named_in(error) != nullptr) return error;
+  return error.with_detail(mesh_->member(rank_in_job(member)));
 }
 
 void GroupWire::start(GroupHooks hooks) {

@@ -172,6 +172,8 @@ class GroupWire final : public RefCounted {
   Rank first_of(int member) const { return Rank{spread_.first(member)}; }
   std::vector<Rank> ranks_of(int member) const;
   std::string named(int member) const;
+  // The error names that member's process, unless it names one already.
+  Error naming(const Error& error, int member) const;
   std::optional<int> member_of(const net::Frame& frame, std::uint32_t process) const;
 
   // group_wire.cc: calls and their bytes.

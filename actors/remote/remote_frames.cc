@@ -17,18 +17,10 @@ constexpr auto kMostPid = static_cast<std::uint64_t>(std::numeric_limits<std::in
 constexpr int kLastCode = std::to_underlying(ErrorCode::kUnauthenticated);
 constexpr auto kLastReason = std::to_underlying(ExitReason::kUnreachable);
 
-// The process that an error names.
-const net::JobMember* named_in(const Error& error) {
-  if (const auto* member = error.detail<net::JobMember>()) return member;
-  if (const auto* loss = error.detail<net::PeerLoss>()) return &loss->who;
-  if (const auto* ended = error.detail<net::PeerEnded>()) return &ended->who;
-  return nullptr;
-}
-
 void write_error(net::WireWriter& writer, const Error& error) {
   writer.byte(static_cast<std::uint8_t>(error.code()));
   writer.text(std::string_view(error.message()).substr(0, kMostErrorBytes));
-  const net::JobMember* const member = named_in(error);
+  const net::JobMember* const member = net::named_in(error);
   writer.byte(member != nullptr ? 1 : 0);
   if (member != nullptr) {
     writer.number(member->rank);

@@ -32,4 +32,11 @@ Error PeerEnded::error() const {
   return Error(ErrorCode::kUnavailable, std::move(text)).with_detail(*this);
 }
 
+const JobMember* named_in(const Error& error) {
+  if (const auto* member = error.detail<JobMember>()) return member;
+  if (const auto* loss = error.detail<PeerLoss>()) return &loss->who;
+  if (const auto* ended = error.detail<PeerEnded>()) return &ended->who;
+  return nullptr;
+}
+
 }  // namespace millrace::net

@@ -37,4 +37,7 @@ struct PeerEnded {
   Error error() const;
 };
 
+// The process that an error names, by one of these or by a JobMember; nullptr: none.
+const JobMember* named_in(const Error& error);
+
 }  // namespace millrace::net

@@ -8,6 +8,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/net/job.h"
+#include "millrace/core/net/peer_loss.h"
 #include "millrace/devices/cpu/backends.h"
 #include "millrace/devices/stablehlo/ir/attribute.h"
 #include "millrace/devices/stablehlo/read_program.h"
@@ -100,6 +101,22 @@ Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits
 }
 
 constexpr std::chrono::milliseconds kEndsByName(500);
+constexpr std::chrono::seconds kEndsFirst(1);
+
+namespace {
+
+// Where another rank has ended this one's work, the job's first failure is to be that rank's: its
+// process may take longer to its end than this one.
+void let_named_rank_end(const Runtime& runtime, const Error& error, const Limits& limits) {
+  const net::JobMember* const named = net::named_in(error);
+  if (runtime.mesh() == nullptr || named == nullptr || named->rank == runtime.mesh()->rank())
+    return;
+  CallOptions call = limits.call();
+  call.deadline = std::min(call.deadline, steady_clock().now() + kEndsFirst);
+  static_cast<void>(wait_until(runtime.job()->failure(), call));
+}
+
+}  // namespace
 
 Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Console& console,
                               const std::function<Result<ExitCode>(const Runtime&)>& work) {
@@ -117,6 +134,7 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
         .ignore();
   }
   Result<ExitCode> code = work(runtime);
+  if (!code) let_named_rank_end(runtime, code.error(), limits);
   const Status closed = wait_blocking(runtime.close(limits.call()));
   if (const trace::TraceFile* const file = runtime.trace_file()) {
     if (file->lost() > 0) {
