@@ -7,7 +7,7 @@
 //  - RH-2 a rank that is lost, or silent and then killed, is the job's failure; so is rank 0,
 //    though it is the host.
 //  - RH-3 the host stays until every rank has come and gone, or the job has failed, or patience
-//    ends, or it is told to stop; then nothing is left of it.
+//    ends, or its end is asked for; then nothing is left of it.
 #pragma once
 
 #include <cstdint>

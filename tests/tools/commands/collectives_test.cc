@@ -119,11 +119,18 @@ TEST(CollectivesCommandTest, AMistakeEndsTheGroupOfItsCaseAlone) {
   }
 }
 
-// The others hear of a rank's failure before its process ends: the job's first failure is that rank.
+// The others hear of a rank's failure before its process ends: the job's first failure is that
+// rank.
 TEST(CollectivesCommandTest, ARankThatFailsIsTheFirstFailureAndNotWhoHearsOfIt) {
   const testing::TempFolder folder;
-  Words all = {"launch", "-n", "3", "--", "/bin/sh", "-c",
-               R"(if [ $RANK = 1 ]; then exec "$@" --deadline 0.3; else exec "$@"; fi)", "sh"};
+  Words all = {"launch",
+               "-n",
+               "3",
+               "--",
+               "/bin/sh",
+               "-c",
+               R"(if [ $RANK = 1 ]; then exec "$@" --deadline 0.3; else exec "$@"; fi)",
+               "sh"};
   for (const std::string& word : millrace_command({"collectives", "--op", "all_reduce"}))
     all.push_back(word);
   const Outcome o = run(all, {{"XDG_RUNTIME_DIR", folder.path()}, {"CPU_NUM_DEVICES", "1"}});
