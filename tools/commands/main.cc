@@ -400,7 +400,8 @@ std::vector<std::string> words_of(const CLI::App& command) {
 // One for which the words behind the value were not looked at.
 bool is_of_value(const CLI::ParseError& error) {
   return dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
-         dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+         dynamic_cast<const CLI::ConversionError*>(&error) != nullptr ||
+         dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;  // given twice
 }
 
 // words: what is wrong, and "; see ".

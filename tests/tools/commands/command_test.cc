@@ -61,6 +61,8 @@ TEST(CommandTest, UnknownWordIsReportedBeforeWhatIsMissingBecauseOfIt) {
             "--help\n");
   EXPECT_THAT(run_millrace({"run"}).err,
               ::testing::AllOf(StartsWith("millrace run: error: FILE"), HasSubstr("required")));
+  EXPECT_THAT(run_millrace({"launch", "-n", "2", "-n", "3", "--", "true"}).err,
+              StartsWith("millrace launch: error: --ranks: At Most 1 required"));
 }
 
 TEST(CommandTest, JsonReportsFailuresTooWithTheExitCode) {
