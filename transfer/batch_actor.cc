@@ -61,7 +61,7 @@ void BatchActor::on(EnterBatch&& message) {
   const Ref<BatchRequest> entering = std::move(message.request);
   BatchRequest& request = *entering;
   if (request.answer->complete()) return request.leave_limit();  // it has ended on its way here
-  if (no_device_ || stopping_) {
+  if (no_device_ || closing_ || stopping_) {
     request.leave_limit();
     request.end(std::unexpected(no_device_ ? *no_device_ : closed_error()), now());
     return;

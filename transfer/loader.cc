@@ -67,8 +67,8 @@ void Loader::launch(BatchRef batch, Scope::Hold hold) {
       .then(inline_executor(),
             [self = Ref<Loader>::share(this), batch,
              hold = std::move(hold)](const Status& loaded) mutable {
-              // An executor has closed: the stage that it dropped ends with that error.
-              if (!loaded) self->deliver(*batch, loaded);
+              // An executor has closed, and dropped the rest of the way.
+              if (!loaded) self->abandon(*batch, loaded.error());
               hold.reset();  // before self, which it points into
             })
       .ignore();
@@ -159,14 +159,30 @@ void Loader::deliver(Batch& batch, const Status& ended) {
   settle(std::move(effects));
 }
 
+// Also between two stages.
+void Loader::abandon(Batch& batch, const Error& why) {
+  Effects effects;
+  {
+    MutexLock lock(mutex_);
+    if (batch.state >= LoadPlace::State::kReady) return;
+    if (batch.running()) account(batch);
+    fail_batch(batch, why, effects);
+  }
+  settle(std::move(effects));
+}
+
+void Loader::fail_batch(Batch& batch, const Error& why, Effects& effects) {
+  if (schedule_.wanted(batch.id)) set_failure(batch, why);
+  effects.dropped = schedule_.fail(batch);
+  serve_all(effects);
+}
+
 // False: the batch is dropped. Nothing for a batch of which no stage runs.
 bool Loader::end_stage(Batch& batch, const Status& ended, Effects& effects) {
   if (!batch.running()) return false;
   account(batch);
   if (!ended) {
-    if (schedule_.wanted(batch.id)) set_failure(batch, ended.error());
-    effects.dropped = schedule_.fail(batch);
-    serve_all(effects);
+    fail_batch(batch, ended.error(), effects);
     return false;
   }
   const bool wanted = schedule_.finish(batch);
@@ -331,7 +347,8 @@ Future<void> Loader::close() {
   work_.stop();
   settle(std::move(effects));
   const TimePoint last = environment_.clock->now() + work_.options().close_grace;
-  with_deadline(scope_.close(), last, *environment_.timers)
+  // A runtime that closes drops what waits, while its actors close their loaders.
+  with_deadline(scope_.close(), last, *environment_.timers, TimerQueue::Kind::kWork)
       .then(inline_executor(),
             [self = Ref<Loader>::share(this)](const Status& in_time) {
               self->closing_.set(in_time ? Status() : self->give_up());

@@ -88,11 +88,13 @@ class Loader final : public RefCounted {
   Future<void> turn(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
   // Its last stage has ended: the batch is its consumer's. Or any stage has failed.
   void deliver(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
+  void abandon(Batch& batch, const Error& why) MILLRACE_EXCLUDES(mutex_);
 
   static Batch& batch_of(LoadPlace& place) { return static_cast<Batch&>(place); }
   static StageInFlight describe(const Batch& batch);
   bool end_stage(Batch& batch, const Status& ended, Effects& effects) MILLRACE_REQUIRES(mutex_);
   void account(Batch& batch) MILLRACE_REQUIRES(mutex_);
+  void fail_batch(Batch& batch, const Error& why, Effects& effects) MILLRACE_REQUIRES(mutex_);
   void set_failure(const Batch& batch, const Error& error) MILLRACE_REQUIRES(mutex_);
   void serve(int device, Effects& effects) MILLRACE_REQUIRES(mutex_);
   void serve_all(Effects& effects) MILLRACE_REQUIRES(mutex_);

@@ -74,17 +74,20 @@ class RaceCell final : public Cell<T>, public Waiter {
 };
 
 template <class T>
-Future<T> limited(const Future<T>& future, const CallOptions& options, TimerQueue* timers) {
+Future<T> limited(const Future<T>& future, const CallOptions& options, TimerQueue* timers,
+                  TimerQueue::Kind kind = TimerQueue::Kind::kWait) {
   if ((!options.stop.stop_possible() && options.deadline == kNoDeadline) || future.ready())
     return future;
   auto race = make_ref<RaceCell<T>>();
   race->add_ref();  // for the wait on the future
   future.cell()->add_waiter(race.get());
-  limit_wait(options, timers, Ref<AsyncValue>(race), Ref<RefCounted>(race),
-             [](RefCounted& target, WaitEnd end) {
-               static_cast<RaceCell<T>&>(target).try_set(
-                   std::unexpected(wait_error(end, "before the result was there")));
-             });
+  limit_wait(
+      options, timers, Ref<AsyncValue>(race), Ref<RefCounted>(race),
+      [](RefCounted& target, WaitEnd end) {
+        static_cast<RaceCell<T>&>(target).try_set(
+            std::unexpected(wait_error(end, "before the result was there")));
+      },
+      kind);
   return Future<T>(Ref<Cell<T>>(race));
 }
 
@@ -97,10 +100,12 @@ Future<T> with_stop(const Future<T>& future, std::stop_token stop) {
   return detail::limited(future, {.stop = std::move(stop)}, nullptr);
 }
 
-// future, or kDeadlineExceeded when deadline comes first by timers' clock; kAborted if they close.
+// future, or kDeadlineExceeded when deadline comes first by timers' clock; kAborted if they close,
+// or drop what is of that kind.
 template <class T>
-Future<T> with_deadline(const Future<T>& future, TimePoint deadline, TimerQueue& timers) {
-  return detail::limited(future, {.deadline = deadline}, &timers);
+Future<T> with_deadline(const Future<T>& future, TimePoint deadline, TimerQueue& timers,
+                        TimerQueue::Kind kind = TimerQueue::Kind::kWait) {
+  return detail::limited(future, {.deadline = deadline}, &timers, kind);
 }
 
 // Both, as CallOptions has them.

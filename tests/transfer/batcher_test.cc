@@ -216,6 +216,32 @@ TEST(BatcherTest, CloseAnswersWhatWasAcceptedUntilItsDeadline) {  // BA-2
   EXPECT_EQ(sim.run(rig.run(1)).error().code(), ErrorCode::kUnavailable);
 }
 
+TEST(BatcherTest, CloseRefusesWhatComesAfterItAndEndsBesideClientsThatAskOn) {  // BA-2
+  Simulation sim(1);
+  BatchRig rig(sim);
+  rig.start({.batches_per_device = 2});
+  ASSERT_TRUE(rig.batcher->add(rig.model("m"), {.most_delay = {}, .most_rows = 1}));
+  auto first = rig.run(1);
+  sim.run_for(std::chrono::microseconds(600));  // so that the two overlap
+  auto second = rig.run(2);
+  sim.run_for(std::chrono::microseconds(100));
+  const auto closed = rig.batcher->close(sim.now() + std::chrono::seconds(1));
+  const auto late = rig.run(3);
+  EXPECT_EQ(sim.run(late).error().code(), ErrorCode::kUnavailable);
+  int answered = 0;
+  for (int i = 0; i < 100 && !closed.ready(); ++i) {
+    sim.run_for(std::chrono::microseconds(50));
+    auto& asked = i % 2 == 0 ? first : second;
+    answered += sim.run(asked).has_value() ? 1 : 0;
+    asked = rig.run(4);
+  }
+  EXPECT_TRUE(closed.ready());
+  EXPECT_EQ(answered, 2) << "those that were accepted";
+  EXPECT_TRUE(sim.run(closed));
+  static_cast<void>(sim.run(first));
+  static_cast<void>(sim.run(second));
+}
+
 TEST(BatcherTest, CloseAtOnceFailsWhatIsQueuedAndWaitsForWhatRuns) {
   Simulation sim(1);
   BatchRig rig(sim);

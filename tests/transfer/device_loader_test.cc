@@ -251,6 +251,43 @@ TEST(DeviceLoaderTest, CloseAbandonsAStuckReadAndNamesIt) {
   });
 }
 
+TEST(DeviceLoaderTest, ARuntimeThatClosesLeavesCloseItsGrace) {
+  Simulation sim(1);
+  LoaderRig rig(sim, 1, 64);
+  Promise<void> slow;
+  rig.source->on_read = [&](const SourceBatch&, std::stop_token) { return slow.future(); };
+  const DeviceLoader loader = rig.make({.batch_size = 4, .close_grace = milliseconds(300)});
+  sim.run_for(milliseconds(1));
+  const Future<void> closed = loader.close();
+  sim.timers().drop_waits();
+  sim.run_for(milliseconds(200));
+  EXPECT_FALSE(closed.ready());
+  slow.set_value();
+  EXPECT_TRUE(sim.run(closed).has_value());
+}
+
+class ClosedExecutor final : public Executor {
+ public:
+  void submit(Work* work) noexcept override { work->drop(); }
+};
+
+TEST(DeviceLoaderTest, WhereAnExecutorHasClosedNextFails) {
+  for (const bool blocking : {false, true}) {
+    Simulation sim(1);
+    LoaderRig rig(sim, 1, 64);
+    ClosedExecutor closed;
+    Environment environment = sim.environment();
+    (blocking ? environment.blocking : environment.compute) = &closed;
+    const DeviceLoader loader =
+        DeviceLoader::create(environment, rig.source, rig.devices, {.batch_size = 4}).value();
+    const Future<std::optional<DeviceBatch>> next = loader.next(0);
+    sim.run_for(milliseconds(100));
+    ASSERT_TRUE(next.ready()) << blocking;
+    EXPECT_EQ(next.result().error().code(), ErrorCode::kAborted);
+    EXPECT_TRUE(sim.run(loader.close()).has_value());
+  }
+}
+
 TEST(DeviceLoaderTest, CloseWaitsNoLongerThanTheRunningStagesNeed) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 1, 64);
