@@ -101,7 +101,9 @@ Result<ChildSlot::Incarnation> ChildSlot::now() const {
 Future<ChildSlot::Incarnation> ChildSlot::next(std::optional<ActorId> after) {
   MutexLock lock(mutex_);
   if (over_) return *over_;
-  if (after && takes_messages() && cell_->id() > *after) return make_ready(Incarnation(cell_));
+  // Also where it serves senders that have waited: its start has completed the promise before.
+  if (after && cell_ && !cell_->refuses() && cell_->id() > *after)
+    return make_ready(Incarnation(cell_));
   if (!next_) next_.emplace();
   return next_->future();
 }

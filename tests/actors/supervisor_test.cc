@@ -440,6 +440,21 @@ TEST_F(SupervisorTest, AChildThatIsStoppedOrEscalatesEndsItsReferences) {  // SV
   });
 }
 
+TEST_F(SupervisorTest, WhoAsksForTheNextIncarnationWhileSendersAreServedGetsTheOneThatRuns) {
+  Simulation sim(1);
+  Script script;
+  const auto root = supervise(sim, {worker("a", script, ChildOptions{.pause = seconds(10)})});
+  const ChildRef<Worker> child = follow(sim, root, "a");
+  const ActorId old = child.now().value().id();
+  fail_and_settle(sim, "a");
+  Future<ActorRef<Worker>> next;
+  const auto told = child.tell(Count{}).then(
+      inline_executor(), [&](const Status& /*sent*/) { next = child.next_incarnation(old); });
+  EXPECT_TRUE(sim.run(told).has_value());
+  EXPECT_EQ(sim.run(next).value(), child.now().value());
+  sim.finish();
+}
+
 TEST_F(SupervisorTest, AClosingSystemEndsWhatWaitsForAPause) {  // SV-4
   for_each_seed(20, [](Simulation& sim) {
     Script script;
