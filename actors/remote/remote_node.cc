@@ -239,8 +239,7 @@ Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
   }
   const Future<void> accepted = cast(run, *plan);
   if (!accepted.valid()) return {};
-  if (!accepted.ready())
-    return accepted.then(inline_executor(), [](const Result<void>&) -> Result<void> { return {}; });
+  if (!accepted.ready()) return peer.server->hold_lane(accepted);
   accepted.ignore();
   return {};
 }

@@ -188,12 +188,32 @@ Future<void> Server::take_message(const net::Frame& frame) {
     return {};
   }
   if (ask) ask->watch(std::move(cell), accepted);
-  return accepted.then(inline_executor(),
-                       [self = Ref<Server>::share(this), id = header.channel,
-                        bytes](const Result<void>& admitted) -> Result<void> {
-                         self->take_admitted(id, bytes, admitted);
-                         return {};
-                       });
+  return hold_lane(accepted.then(inline_executor(),
+                                 [self = Ref<Server>::share(this), id = header.channel,
+                                  bytes](const Result<void>& admitted) -> Result<void> {
+                                   self->take_admitted(id, bytes, admitted);
+                                   return {};
+                                 }));
+}
+
+Future<void> Server::hold_lane(const Future<void>& accepted) {
+  const auto lane = make_ref<Cell<void>>();
+  {
+    MutexLock lock(mutex_);
+    if (ended_) return {};
+    held_lanes_.emplace(lane.get(), lane);
+  }
+  accepted
+      .then(inline_executor(),
+            [self = Ref<Server>::share(this), lane](const Result<void>& /*admitted*/) {
+              {
+                MutexLock lock(self->mutex_);
+                self->held_lanes_.erase(lane.get());
+              }
+              lane->try_set({});
+            })
+      .ignore();
+  return Future<void>(lane);
 }
 
 // The asks among them get the same error.
@@ -329,12 +349,14 @@ void Server::kill_linked(ActorCell& cell, const std::string& linker, const Error
 void Server::end(const Error& why, bool failure) {
   decltype(exports_) exports;
   decltype(calls_) calls;
+  decltype(held_lanes_) lanes;
   {
     net::Later later;
     MutexLock lock(mutex_);
     if (std::exchange(ended_, true)) return;
     exports.swap(exports_);
     calls.swap(calls_);
+    lanes.swap(held_lanes_);
     if (!failure) {
       for (const auto& [number, call] : calls)
         outlet_->send(
@@ -346,6 +368,7 @@ void Server::end(const Error& why, bool failure) {
     }
   }
   for (const auto& [number, call] : calls) call->cancel(why);
+  for (const auto& [value, lane] : lanes) lane->try_set({});
   if (!failure) return;
   for (const auto& [id, one] : exports) {
     for (const auto& [linker, name] : one.links) kill_linked(*one.cell, name, why);

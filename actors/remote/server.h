@@ -61,6 +61,9 @@ class Server final : public RefCounted {
   bool add_call(std::uint64_t number, const Ref<ServedCall>& call);
   // False: it was withdrawn. credit_of: the actor, or 0.
   bool answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of = 0);
+  // accepted: of a message that waits for room in a mailbox, and holds up the lane of the mesh
+  // behind it. Completes with it, or with the end of this: what is behind it is answered then, too.
+  Future<void> hold_lane(const Future<void>& accepted);
   net::JobMember asker() const { return mesh_->member(outlet_->rank()); }
 
  private:
@@ -93,6 +96,7 @@ class Server final : public RefCounted {
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::unordered_map<ActorId, Export> exports_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Ref<ServedCall>> calls_ MILLRACE_GUARDED_BY(mutex_);
+  std::unordered_map<const AsyncValue*, Ref<Cell<void>>> held_lanes_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 // The actor of that name, of a class that is served: kNotFound, kInvalidArgument.

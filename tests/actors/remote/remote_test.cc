@@ -405,6 +405,29 @@ TEST(RemoteTest, ACloseAnswersWhatItServesAndRefusesWhatComesLater) {
   });
 }
 
+TEST(RemoteTest, ACloseAnswersWhatWaitsBehindAMessageWithoutRoom) {
+  for (const bool cast : {false, true}) {
+    Simulation sim(1);  // AK-2
+    RemoteJob job(sim, 2);
+    Promise<void> blocked;
+    job.spawn<Store>(1, "store", {.mailbox_bytes = 1}, 1, ActorRef<Keeper>(), blocked.future());
+    const auto store = job.find<Store>(0, 1, "store");
+    store.tell(Block{}).ignore();
+    for (std::uint64_t i = 0; i < 2; ++i) store.tell(Append{i}).ignore();
+    const auto ask = [&] {
+      return cast ? job.remote(0).cast<Store>("store", Sum{}, CastRanks::of({1}))
+                  : store.ask(Sum{});
+    };
+    const Future<std::int64_t> answers[] = {ask(), ask()};
+    sim.run_for(seconds(1));
+    EXPECT_TRUE(job.run(job.remote(1).close()).has_value());
+    for (const auto& answer : answers)
+      EXPECT_EQ(job.run(answer).error().code(), ErrorCode::kUnavailable);
+    blocked.set_value();
+    job.close_all();
+  }
+}
+
 // ---- a close while something of that rank is under way
 
 struct Fill {
