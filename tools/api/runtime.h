@@ -143,8 +143,8 @@ class Runtime {
                                                             CallOptions call = {}) const;
   actors::ActorSystem& actors() const;
   // How the actors of the job's other processes are reached, and these by them
-  // (actors/remote/remote_actors.h). The first call starts it. nullptr: there is no job. It is
-  // there until close(), which ends it.
+  // (actors/remote/remote_actors.h). The first call starts it. nullptr: there is no job, or close()
+  // came before the first call. It is there until close(), which ends it.
   actors::RemoteActors* remote_actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file

@@ -217,9 +217,9 @@ Task<void> Runtime::Core::close_all(CallOptions call) {
   const TimePoint begin = environment.clock->now();
   // Nothing is left out because something before it failed: the first error is returned when all is
   // over. Parts that make() did not reach are empty.
-  if (actors::RemoteActors* const reached = remote_here()) note(co_await reached->close());
-  // What waits for another process ends: the devices wait for it.
+  // What waits for another process ends: the devices wait for it. Nothing reaches others any more.
   close_links();
+  if (actors::RemoteActors* const reached = remote_here()) note(co_await reached->close());
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {

@@ -12,7 +12,7 @@ actors::RemoteActors* Runtime::remote_actors() const {
   net::Mesh* const links = mesh();
   if (links == nullptr) return nullptr;
   MutexLock lock(core().group_mutex);
-  if (!core().remote) {
+  if (!core().remote && !core().links_closed) {
     core().remote = std::make_unique<actors::RemoteActors>(Ref<net::Mesh>::share(links), actors(),
                                                            environment());
   }

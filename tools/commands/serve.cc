@@ -298,8 +298,7 @@ void Serving::drain() {
   if (drain_until_) return;
   drain_until_ = steady_clock().now() + seconds_of(flags_.grace_seconds);
   drain_begun_ = busy_ = steady_clock().now();
-  server_->begin_drain();
-  batcher_->close(*drain_until_).ignore();
+  server_->begin_drain(*drain_until_);
   look_.reset(event_new(
       base_.get(), -1, EV_PERSIST,
       [](evutil_socket_t, short, void* self) { static_cast<Serving*>(self)->look_whether_sent(); },

@@ -80,7 +80,7 @@ InferenceServer::InferenceServer(ServerOptions options)
       next_id_(std::uint64_t{std::random_device()()} << 32) {}
 
 std::string InferenceServer::why_not_ready() const {
-  if (draining_) return "the server is stopping";
+  if (draining_until_) return "the server is stopping";
   if (!ready_) return "the server is starting";
   if (options_.batcher.devices_alive() == 0) return "no device is left";
   return {};
@@ -200,7 +200,8 @@ void InferenceServer::model_resource(const Ref<HttpExchange>& exchange, const Ro
 }
 
 void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string& name) {
-  if (draining_ || !ready_) return fail(exchange, Error(ErrorCode::kUnavailable, why_not_ready()));
+  if (draining_until_ || !ready_)
+    return fail(exchange, Error(ErrorCode::kUnavailable, why_not_ready()));
   const std::shared_ptr<const transfer::BatchModel> model = options_.batcher.model(name);
   if (!model)
     return fail(exchange, Error(ErrorCode::kNotFound, "there is no model '" + name + "'"));
@@ -246,8 +247,18 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
             [this, inference](Result<InferRequest> request) {
               --reading_;
               run(inference, std::move(request));
+              close_batcher_if_read();
             })
       .ignore();
+}
+
+void InferenceServer::begin_drain(TimePoint until) {
+  draining_until_ = until;
+  close_batcher_if_read();
+}
+
+void InferenceServer::close_batcher_if_read() {
+  if (draining_until_ && reading_ == 0) options_.batcher.close(*draining_until_).ignore();
 }
 
 void InferenceServer::run(const Ref<Inference>& inference, Result<InferRequest> request) {
@@ -320,7 +331,7 @@ void InferenceServer::send(const Ref<HttpExchange>& exchange, int status, const 
   const std::string traceparent(exchange->header("traceparent").value_or(""));
   headers.emplace_back("X-Request-Id", request_id);
   if (!traceparent.empty()) headers.emplace_back("traceparent", traceparent);
-  if (draining_) headers.emplace_back("Connection", "close");
+  if (draining_until_) headers.emplace_back("Connection", "close");
   std::function<void()> ended;
   if (options_.log) {
     ended = [this, begun = exchange->begun(),

@@ -53,8 +53,9 @@ class InferenceServer {
 
   void handle(const Ref<HttpExchange>& exchange);
   void set_ready() { ready_ = true; }
-  // New requests are refused from now on, with 503; those that were accepted are answered.
-  void begin_drain() { draining_ = true; }
+  // New requests are refused from now on, with 503; those that were accepted are answered. What is
+  // not launched then fails. Once; closes the batcher when all bodies have been read.
+  void begin_drain(TimePoint until);
   std::uint64_t handled() const { return handled_; }  // requests of any kind
   // Inferences that have no answer.
   std::size_t in_flight() const { return in_flight_; }
@@ -72,6 +73,7 @@ class InferenceServer {
   void run(const Ref<Inference>& inference, Result<InferRequest> request);
   void answer_rows(const Ref<Inference>& inference, const Result<transfer::RowOutputs>& rows);
   void end(const Ref<Inference>& inference, Result<InferAnswer> answer);
+  void close_batcher_if_read();
   void model_resource(const Ref<HttpExchange>& exchange, const Route& route);
   void fail(const Ref<HttpExchange>& exchange, const Error& error, HttpHeaders headers = {});
   void send(const Ref<HttpExchange>& exchange, int status, const char* type, InferAnswer answer,
@@ -83,7 +85,7 @@ class InferenceServer {
   const TimePoint begun_;
   std::uint64_t next_id_;
   bool ready_ = false;
-  bool draining_ = false;
+  std::optional<TimePoint> draining_until_;
   std::uint64_t handled_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t reading_ = 0;  // bodies, elsewhere

@@ -83,6 +83,15 @@ TEST(RuntimeJobTest, ActorsOfTheJobAreFoundByRankAndName) {
   EXPECT_FALSE(wait_blocking(found->ask(Question{1}))) << "after the end";
 }
 
+TEST(RuntimeJobTest, RemoteActorsThatAreFirstAskedForAfterTheCloseAreNone) {
+  const testing::TempFolder folder;
+  JobHostThread host("unix:" + folder.file("store"), {.job = "night", .ranks = 2}, {});
+  const auto runtime = Runtime::create(options_of(host.address()));
+  ASSERT_TRUE(runtime) << runtime.error().message();
+  EXPECT_TRUE(wait_blocking(runtime->close()));
+  EXPECT_EQ(runtime->remote_actors(), nullptr);
+}
+
 TEST(RuntimeJobTest, IsNotMadeWhereItsJobIsNotThere) {
   const testing::TempFolder folder;
   const auto made = Runtime::create(options_of("unix:" + folder.file("none")));

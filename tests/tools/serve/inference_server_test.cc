@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -98,6 +99,13 @@ class Rig {
 
   const devices::Device& device(std::size_t index) const { return runtime_.device(index); }
   int port() const { return listener_->port(); }
+  // f(server) on its loop.
+  template <class F>
+  auto on_loop(F f) {
+    std::promise<decltype(f(*server_))> result;
+    post(bridge_->executor(), [&] { result.set_value(f(*server_)); });
+    return result.get_future().get();
+  }
 
  private:
   struct FreeBase {
@@ -171,6 +179,22 @@ TEST(InferenceServerTest, LargeBodiesThatWaitToBeReadAreLimitedAndOthersPass) {
     EXPECT_TRUE(status == 200 || status == 429) << status;
   }
   EXPECT_EQ(late.post(kInfer, body).status, 200);
+}
+
+TEST(InferenceServerTest, ABodyThatIsReadWhileADrainBeginsIsAnswered) {
+  PausedExecutor large;
+  Rig rig(1, &large);
+  Client client(rig.port()), late(rig.port());
+  client.begin_post(kInfer, kRow + std::string(20000, ' '));
+  while (rig.on_loop([](const InferenceServer& server) { return server.in_flight(); }) == 0) {
+  }
+  rig.on_loop([](InferenceServer& server) {
+    server.begin_drain(steady_clock().now() + std::chrono::seconds(30));
+    return true;
+  });
+  EXPECT_EQ(late.post(kInfer, kRow).status, 503);
+  large.resume();
+  EXPECT_EQ(client.receive().status, 200);
 }
 
 TEST(InferenceServerTest, TheStatisticsOfAllModelsHaveAPathOfTheirOwn) {
