@@ -25,7 +25,8 @@ void GroupWire::end_here() {
 }
 
 // What takes the frames of a closed group, since a frame without a sink would wait for one: its
-// senders hear that it is closed. It stays until all of them have closed it, too.
+// senders hear that it is closed. It stays until all of them have closed it, too, and so say
+// nothing more (GW-7).
 struct GroupWire::Tombstone {
   Ref<net::Mesh> mesh;
   GroupName name;
@@ -61,15 +62,21 @@ Future<void> GroupWire::close() {
   Promise<void> gone;
   Future<void> future = gone.future();
   at_home([gone = std::move(gone)](GroupWire& wire) mutable {
-    if (!std::exchange(wire.closed_, true)) wire.end_open();
-    if (wire.under_way_.load(std::memory_order_relaxed) == 0) return gone.set_value();
     wire.closing_.push_back(std::move(gone));
+    wire.end_when_sent();
   });
   return future;
 }
 
+// What was sent before the close goes before the end, whichever of the two is first here: GW-7.
+void GroupWire::end_when_sent() {
+  if (closing_.empty() || under_way_.load(std::memory_order_relaxed) > 0) return;
+  if (!std::exchange(closed_, true)) end_open();
+  for (Promise<void>& gone : std::exchange(closing_, {})) gone.set_value();
+}
+
 void GroupWire::end_open() {
-  left_well_ = !failed_;
+  const bool left_well = !failed_;
   const auto grave =
       std::make_shared<Tombstone>(Tombstone{mesh_, name_, number_, route(), self_, next_});
   // A member that waits for bytes of this one is to hear why there are none, and not only that this
@@ -81,7 +88,7 @@ void GroupWire::end_open() {
   for (int member = 0; member < spread_.processes(); ++member) {
     Peer& peer = peers_[static_cast<std::size_t>(member)];
     if (member == self_ || peer.left) continue;
-    if (left_well_) flush_line(member);  // outcomes of rendezvous that others wait for
+    if (left_well) flush_line(member);  // outcomes of rendezvous that others wait for
     grave->open.insert(static_cast<std::uint64_t>(member));
     if (!peer.met) continue;
     grave->answered.insert(static_cast<std::uint64_t>(member));

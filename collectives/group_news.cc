@@ -302,14 +302,14 @@ Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
   under_way_.fetch_add(1, std::memory_order_relaxed);
   at_home([from, to, bytes](GroupWire& wire) {
     wire.put_in_line(from, to, bytes);
-    if (wire.under_way_.fetch_sub(1, std::memory_order_relaxed) > 1) return;
-    for (Promise<void>& gone : std::exchange(wire.closing_, {})) gone.set_value();
+    wire.under_way_.fetch_sub(1, std::memory_order_relaxed);
+    wire.end_when_sent();
   });
   return {};
 }
 
 void GroupWire::put_in_line(Rank from, Rank to, const net::WireBytes& bytes) {
-  if (failed_ && !left_well_) return;
+  if (failed_ || closed_) return;  // GW-7
   const int member = spread_.process_of(to);
   auto& line = peers_[static_cast<std::size_t>(member)].line;
   for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
@@ -322,8 +322,6 @@ void GroupWire::put_in_line(Rank from, Rank to, const net::WireBytes& bytes) {
     frame.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
     line.push_back(std::move(frame));
   }
-  // What was sent before the close goes before the end, whichever of the two is first here.
-  if (closed_) return flush_line(member);
   send_line(member);
 }
 

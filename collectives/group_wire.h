@@ -14,6 +14,7 @@
 //    kProbeEvery; at a deadline every member that did not show that it has called is asked.
 //  - GW-5 a lost process, or one that has left, ends all calls and later ones, by its name.
 //  - GW-6 once close() is complete no hook is called.
+//  - GW-7 nothing of a member follows its end (kClosed): others may have no sink for it any more.
 #pragma once
 
 #include <atomic>
@@ -221,6 +222,7 @@ class GroupWire final : public RefCounted {
 
   // group_end.cc
   void end_here();
+  void end_when_sent();
   void end_open();
   void hear_closed(int from, std::uint64_t next);
   Error left_error(std::uint64_t sequence, int member) const;
@@ -252,8 +254,7 @@ class GroupWire final : public RefCounted {
   std::uint64_t left_from_ = ~std::uint64_t{0};  // numbers from here on: a member has closed before
   int left_ = -1;                                // this one
   bool closed_ = false;
-  std::vector<Promise<void>> closing_ = {};
-  bool left_well_ = false;  // closed, and nothing had failed
+  std::vector<Promise<void>> closing_ = {};  // of close(), until nothing is under way
   std::shared_ptr<Alive> alive_ = std::make_shared<Alive>();
 };
 
