@@ -336,15 +336,20 @@ Future<void> Connection::close(std::string_view words) {
       move(State::kLeaving);
       end_ = {EndCause::kClosedHere, std::string(words)};
       push({{.kind = FrameKind::kGoodbye}, bytes_of(words.substr(0, kMostWords))}).ignore();
-      post(home_, [self = self()] {
-        if (!self->stream_) return;
-        const TimePoint until = self->timers_.clock().now() + self->farewell_;
-        self->farewell_timer_ = self->timers_.schedule(
-            until, [self] { self->finish(EndCause::kClosedHere, "no goodbye came back"); });
-      });
     }
+    // Also where the other end has left first: it may not take the answer.
+    if (state_ != State::kEnded) post(home_, [self = self()] { self->limit_farewell(); });
   }
   return ended_.then(inline_executor(), [](const Result<ConnectionEnd>&) {});
+}
+
+void Connection::limit_farewell() {
+  if (!stream_ || farewell_timer_) return;
+  const TimePoint until = timers_.clock().now() + farewell_;
+  farewell_timer_ = timers_.schedule(until, [self = self()] {
+    if (self->other_left_) return self->finish(EndCause::kReset, {});  // in order: see finish()
+    self->finish(EndCause::kClosedHere, "no goodbye came back");
+  });
 }
 
 void Connection::abandon(std::string_view words, EndCause cause) {

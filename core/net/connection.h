@@ -139,6 +139,7 @@ class Connection final : public RefCounted {
   bool parse();
   bool take(Frame frame);
   void take_goodbye(const Frame& frame);
+  void limit_farewell();
   void finish(EndCause cause, std::string words);
 
   Executor& home_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -214,6 +215,39 @@ TEST(ConnectionTest, ClosingEndsInTimeWhereTheOtherEndDoesNotAnswer) {
   EXPECT_GE(sim.now() - before, std::chrono::seconds(1));
   never.set_value();
   EXPECT_EQ(pair.end(pair.b).cause, EndCause::kClosedThere) << "its goodbye came all the same";
+}
+
+// A process that is stopped: it has said goodbye, reads no more, and its stream does not end.
+TEST(ConnectionTest, ClosingEndsInTimeWhereTheAnswerToAGoodbyeIsNotRead) {
+  Simulation sim(4);
+  SimNetwork network(sim, {.stalls = 0, .most_room = 512});
+  const auto here = network.make_transport(::geteuid(), 1);
+  const auto there = network.make_transport(::geteuid(), 2);
+  Ref<Connection> connection;
+  auto listener = here->listen(kAddress, [&](std::unique_ptr<ByteStream> stream) {
+    connection = Connection::make(std::move(stream), *here, {});
+    connection->start([](const Frame&) -> Future<void> { return {}; });
+  });
+  auto stopped = sim.run(there->connect(kAddress));
+  const Future<void> unsent = connection->send(numbered(0, 10'000));
+  const Bytes words = bytes_of("enough");
+  const HeaderBytes header = encode_header({.kind = FrameKind::kGoodbye}, words.size());
+  for (std::size_t said = 0; said < header.size() + words.size();) {
+    const std::size_t of_head = std::min(said, header.size());
+    said += (*stopped)
+                ->try_write(std::span(header).subspan(of_head),
+                            std::span(words).subspan(said - of_head))
+                .value();
+  }
+  sim.run_for(std::chrono::milliseconds(100));
+  const Future<void> closed = connection->close("");
+  sim.run_for(std::chrono::seconds(2));
+  EXPECT_TRUE(closed.ready());
+  stopped->reset();
+  const ConnectionEnd end = sim.run(connection->end()).value();
+  EXPECT_EQ(end.cause, EndCause::kClosedThere);
+  EXPECT_EQ(end.words, "enough");
+  EXPECT_EQ(sim.run(unsent).error().code(), ErrorCode::kUnavailable);
 }
 
 TEST(ConnectionTest, NothingIsCalledAfterTheEnd) {
