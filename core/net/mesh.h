@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -228,6 +229,7 @@ class Mesh final : public RefCounted {
   std::vector<EpochInbox> inboxes_;
   EpochInbox own_inbox_;
   std::optional<TimerQueue::Id> beat_timer_;
+  std::stop_source links_end_;  // ends the waits for the store
 
   mutable Mutex mutex_;
   State state_ MILLRACE_GUARDED_BY(mutex_) = State::kMade;

@@ -56,14 +56,17 @@ void Mesh::open(const std::string& address, Promise<void> started, const SharedH
 Future<void> Mesh::publish(std::uint32_t epoch, const SharedHold& held) {
   const MeshRecord record{
       {options_.rank, options_.host, options_.pid}, options_.incarnation, address_};
-  return store_.put(record_key(options_.name, epoch, options_.rank), encode_record(record))
+  const Future<void> written =
+      store_.put(record_key(options_.name, epoch, options_.rank), encode_record(record));
+  return with_stop(written, links_end_.get_token())
       .then(home(),
             [self = self(), epoch, held](const Result<void>& put) -> Future<void> {
               if (!put && put.error().code() == ErrorCode::kAlreadyExists)
                 return self->name_holder(epoch, put.error());
               return put;
             })
-      .then(home(), [self = self(), epoch, held](Result<void> published) {
+      .then(home(), [self = self(), epoch, held](Result<void> published) -> Result<void> {
+        if (!published && self->links_end_.stop_requested()) return std::unexpected(closed_error());
         self->take_published(epoch, published);
         return published;
       });
@@ -71,7 +74,8 @@ Future<void> Mesh::publish(std::uint32_t epoch, const SharedHold& held) {
 
 // The error that says which process has the rank.
 Future<void> Mesh::name_holder(std::uint32_t epoch, const Error& error) {
-  return store_.try_get(record_key(options_.name, epoch, options_.rank))
+  const Future<std::string> found = store_.try_get(record_key(options_.name, epoch, options_.rank));
+  return with_stop(found, links_end_.get_token())
       .then(home(), [self = self(), epoch, error](const Result<std::string>& got) -> Result<void> {
         const MeshOptions& options = self->options_;
         if (!got) return std::unexpected(error);
@@ -197,6 +201,7 @@ void Mesh::end_links() {
     }
   }
   for (const Ref<Dial>& dial : dials) dial->abandon();
+  links_end_.request_stop();  // publish() does not wait for a store that does not answer
   when_all(entrance, scope_.close())
       .then(home(), [self = self()](Result<void>) { self->end_close(); })
       .ignore();
