@@ -105,7 +105,7 @@ FrameSink Dial::come_in(const Ref<Connection>& connection) {
       .then(plan_.transport.home(),
             [self = self()](const Result<ConnectionEnd>& end) { self->take_end(*end); })
       .ignore();
-  if (stop_.stop_requested()) {
+  if (left_ || stop_.stop_requested()) {
     connection->abandon("the link is not wanted any more");
   } else {
     connection->send(encode_hello(plan_.hello)).ignore();
