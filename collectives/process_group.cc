@@ -393,10 +393,14 @@ Result<SplitMembers> ProcessGroup::Core::make_sub_groups(std::uint64_t sequence,
     for (std::size_t i = 0; i < ranks.size(); ++i) found[place(ranks[i])] = made[i];
     return {};
   };
-  const auto make_part = [&](const SubGroup& part) -> Status {
+  Status status;
+  const auto make_part = [&](const SubGroup& part) {
     const std::string part_name =
         name + "/" + std::to_string(sequence) + "/" + std::to_string(part.color);
-    if (!wire) return make_member(part_name, part.ranks, {});
+    if (!wire) {
+      if (status) status = make_member(part_name, part.ranks, {});
+      return;
+    }
     const std::vector<SubMember> runs = sub_members(part, wire->spread());
     std::vector<GroupMember> part_members;
     for (const SubMember& run : runs) {
@@ -407,14 +411,15 @@ Result<SplitMembers> ProcessGroup::Core::make_sub_groups(std::uint64_t sequence,
       if (runs[i].process != wire->self()) continue;
       const Ref<GroupWire> part_wire = GroupWire::make(wire->mesh(), {part_name, wire->number()},
                                                        part_members, static_cast<int>(i));
-      MILLRACE_TRY_STATUS(make_member(part_name, runs[i].ranks, part_wire));
+      // After a failure others may get the group: they hear that this member has closed.
+      if (status) {
+        status = make_member(part_name, runs[i].ranks, part_wire);
+      } else {
+        part_wire->close().ignore();
+      }
     }
-    return {};
   };
-  Status status;
-  for (const SubGroup& part : sub_groups(places)) {
-    if (status) status = make_part(part);
-  }
+  for (const SubGroup& part : sub_groups(places)) make_part(part);
   if (!status) {
     for (const auto& member : found) {
       if (member) member->close().ignore();

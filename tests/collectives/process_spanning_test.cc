@@ -405,6 +405,27 @@ TEST(ProcessSpanningTest, SplitGroupsAreInTheOrderOfTheirKeysWhereverTheirRanksA
   });
 }
 
+// It has the name of the group's actor, so that this cannot be made.
+struct Occupant final : actors::Actor {};
+TEST(ProcessSpanningTest, ASplitThatFailsInAProcessEndsAllItsGroupsElsewhere) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimProcesses far(sim, {2, 1});
+    const auto occupant = far.processes[0].actors->spawn<Occupant>("group g/0/0 0 from rank 0", {});
+    ASSERT_TRUE(occupant) << occupant.error().to_string();
+    std::vector<Future<ProcessGroup>> made;
+    for (const std::size_t r : {0U, 1U, 2U}) made.push_back(far.member(r).split(r == 0 ? 0 : 1, 0));
+    for (const std::size_t r : {0U, 1U})
+      EXPECT_EQ(sim.run(made[r]).error().code(), ErrorCode::kAlreadyExists);
+    const ProcessGroup waits = sim.run(made[2]).value();
+    const Future<void> passed = waits.barrier();
+    sim.run_for(seconds(5));
+    EXPECT_TRUE(passed.ready()) << "rank 0 of its group will not come";
+    EXPECT_TRUE(sim.run(waits.close()).has_value());
+    EXPECT_EQ(sim.run(passed).error().code(), ErrorCode::kCancelled);
+    sim.finish();
+  });
+}
+
 TEST(ProcessSpanningTest, GroupsInAnotherOrderHoldUpNoOther) {
   for_each_seed(20, [](Simulation& sim) {
     SimProcesses far(sim, {1, 1}, {.stalls = 0, .most_room = 1 << 20});
