@@ -43,6 +43,21 @@ class TransferTest : public PluginTest {
     const Outcome outcome = call(args);
     return outcome.ok() ? awaited(args.done) : outcome;
   }
+  // On x, and then each on what the one before gave. The last output; nullptr: one was refused.
+  abi::Buffer* launch_200_times(abi::Buffer* x) {
+    abi::LoadedExecutable* const executable = compiled(kPlusOne);
+    abi::Buffer* y = nullptr;
+    for (int i = 0; i < 200; ++i) {
+      const Launch made = launch(executable, {y == nullptr ? x : y});
+      EXPECT_TRUE(made.outcome.ok()) << made.outcome.message;
+      if (y != nullptr) destroy(y);
+      y = made.outputs[0];
+      if (!made.outcome.ok()) break;
+      destroy(made.done);
+    }
+    destroy(executable);
+    return y;
+  }
 
   static constexpr std::int64_t four_[] = {4};
   const std::vector<float> low_ = {1, 2}, high_ = {3, 4};
@@ -91,20 +106,25 @@ TEST_F(TransferTest, PiecesOutsideAreRefused) {
 
 // PP-7: more launches than a device may be behind wait for bytes that the same thread brings.
 TEST_F(TransferTest, LaunchesThatWaitForItsBytesDoNotHoldTheirCallerBack) {
-  abi::LoadedExecutable* const executable = compiled(kPlusOne);
-  abi::Buffer* y = nullptr;
-  for (int i = 0; i < 200; ++i) {
-    const Launch made = launch(executable, {y == nullptr ? x_ : y});
-    ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
-    destroy(made.done);
-    if (y != nullptr) destroy(y);
-    y = made.outputs[0];
-  }
+  abi::Buffer* const y = launch_200_times(x_);
+  ASSERT_NE(y, nullptr);
   EXPECT_TRUE(bring(low_, 0, false).ok());
   EXPECT_TRUE(bring(high_, 8, true).ok());
   EXPECT_EQ(fetched(y), (std::vector<float>{201, 202, 203, 204}));
   destroy(y);
-  destroy(executable);
+}
+
+// PP-7: its bytes wait for the caller too.
+TEST_F(TransferTest, LaunchesThatWaitForACopyOfItDoNotHoldTheirCallerBack) {
+  abi::BufferCopyToMemoryArgs copy{{}, x_, memory_};
+  must(copy);
+  abi::Buffer* const y = launch_200_times(copy.dst_buffer);
+  destroy(copy.dst_buffer);
+  ASSERT_NE(y, nullptr);
+  EXPECT_TRUE(bring(low_, 0, false).ok());
+  EXPECT_TRUE(bring(high_, 8, true).ok());
+  EXPECT_EQ(fetched(y), (std::vector<float>{201, 202, 203, 204}));
+  destroy(y);
 }
 
 TEST_F(TransferTest, AnErrorReachesWhatIsComputedFromIt) {

@@ -154,7 +154,7 @@ Result<abi::Buffer*> copy(abi::Buffer& buffer, abi::Memory* given, abi::Device* 
   MILLRACE_TRY(abi::Memory* const memory, target_memory(*buffer.body, given, device));
   MILLRACE_TRY(devices::Buffer made,
                buffer.body->cpu().copy(buffer.array, memory->device->id(), -1));
-  return make_buffer(*buffer.body, std::move(made), memory);
+  return make_buffer(*buffer.body, std::move(made), memory, buffer.late);
 }
 
 }  // namespace
