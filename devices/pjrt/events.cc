@@ -64,26 +64,40 @@ class PendingTable {
     part.entries.emplace(key, Entry{std::move(pending), source});
     return key;
   }
-  // For one that will not be called back; nullptr if it was.
-  std::unique_ptr<Pending> take(Key key) {
+  // The callback was refused, and a thread waits for the event: it stands in the table until
+  // end_wait(), so that it can be given up. nullptr: the callback has come all the same.
+  const Pending* begin_wait(Key key) { return begin(key, State::kAwaited); }
+  // Completes with what the wait has brought, unless it was given up since.
+  void end_wait(Key key, Status status) {
     Part& part = part_of(key);
-    MutexLock lock(part.mutex);
-    const auto found = part.entries.find(key);
-    if (found == part.entries.end() || found->second.state != State::kWaiting) return nullptr;
-    std::unique_ptr<Pending> pending = std::move(found->second.pending);
-    part.entries.erase(found);
-    return pending;
+    std::unique_ptr<Pending> pending;
+    {
+      MutexLock lock(part.mutex);
+      Entry& entry = part.entries.find(key)->second;
+      pending = std::move(entry.pending);
+      entry.state = State::kEnding;
+    }
+    Promise<void> promise = std::move(pending->promise);
+    pending.reset();  // which calls the plugin
+    erase(part, key);
+    // Its continuations may give up events, so it stands in the table no more.
+    if (promise.valid()) promise.set(std::move(status));
+  }
+  // The wait has failed: it stands in the table for ever, with what the plugin may write into.
+  void keep(Key key, const Error& error) {
+    Part& part = part_of(key);
+    std::optional<Promise<void>> promise;
+    {
+      MutexLock lock(part.mutex);
+      Pending& pending = *part.entries.find(key)->second.pending;
+      if (std::exchange(pending.executor, nullptr) == nullptr) return;
+      promise = std::move(pending.promise);
+    }
+    promise->set(std::unexpected(error));
   }
   // The callback has come, the first one: it stands in the table until end_call(). nullptr: it came
   // before, or was refused.
-  const Pending* begin_call(Key key) {
-    Part& part = part_of(key);
-    MutexLock lock(part.mutex);
-    const auto found = part.entries.find(key);
-    if (found == part.entries.end() || found->second.state != State::kWaiting) return nullptr;
-    found->second.state = State::kCalling;
-    return found->second.pending.get();
-  }
+  const Pending* begin_call(Key key) { return begin(key, State::kCalling); }
   // Completes with what the callback has brought, unless it was given up since. Until that is done,
   // no thread that gives up its source goes on, since the executor may go next.
   void end_call(Key key, Status status) {
@@ -105,11 +119,7 @@ class PendingTable {
     } else {
       pending.reset();  // which calls the plugin
     }
-    {
-      MutexLock lock(part.mutex);
-      part.entries.erase(key);
-    }
-    part.ended.notify_all();
+    erase(part, key);
   }
   // The error of an event for whose own there is no memory.
   const Error& no_memory() const { return no_memory_; }
@@ -132,16 +142,18 @@ class PendingTable {
   // Until no callback of the client's events is on its way.
   void wait_for_calls(std::uint64_t client) {
     wait_while([&](const Entry& entry) {
-      return entry.state != State::kWaiting && entry.source.client == client;
+      return entry.state != State::kWaiting && entry.state != State::kAwaited &&
+             entry.source.client == client;
     });
   }
 
  private:
   enum class State : std::uint8_t {
-    kWaiting,     // -> kCalling
+    kWaiting,     // -> kCalling, kAwaited
+    kAwaited,     // the plugin takes no callback, a thread waits for the event -> kEnding
     kCalling,     // the plugin's callback is on its way through on_ready -> kCompleting, kEnding
     kCompleting,  // the event is destroyed, the future completes
-    kEnding,      // given up: the event is destroyed
+    kEnding,      // given up, or waited for: the event is destroyed
   };
   struct Entry {
     std::unique_ptr<Pending> pending;  // until kCompleting, kEnding
@@ -153,6 +165,22 @@ class PendingTable {
     std::unordered_map<Key, Entry> entries MILLRACE_GUARDED_BY(mutex);
     CondVar ended;  // a call
   };
+  // nullptr: it is not kWaiting.
+  const Pending* begin(Key key, State state) {
+    Part& part = part_of(key);
+    MutexLock lock(part.mutex);
+    const auto found = part.entries.find(key);
+    if (found == part.entries.end() || found->second.state != State::kWaiting) return nullptr;
+    found->second.state = state;
+    return found->second.pending.get();
+  }
+  static void erase(Part& part, Key key) {
+    {
+      MutexLock lock(part.mutex);
+      part.entries.erase(key);
+    }
+    part.ended.notify_all();
+  }
   template <class F>
   void wait_while(const F& any) {
     for (Part& part : parts_) {
@@ -207,8 +235,8 @@ void on_ready(abi::Error* error, void* user_arg) {
   table().end_call(key, std::move(status));
 }
 
-// Its callback was refused. Waits for it here; true if it has come.
-bool await(Pending& pending, Status& status) {
+// Waits for it here; true if it has come.
+bool await(const Pending& pending, Status& status) {
   abi::EventAwaitArgs wait{{}, pending.event};
   status = pending.plugin->call_for(pending.what, wait);
   if (status) return true;
@@ -217,22 +245,37 @@ bool await(Pending& pending, Status& status) {
   return asked && asked->is_ready;
 }
 
-void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
-  Promise<void> promise = std::move(pending->promise);
-  Status status;
-  if (await(*pending, status)) {
-    pending.reset();
-    promise.set(std::move(status));
-    return;
+// The wait for an event whose callback was refused, on the thread that calls this once. Dropped
+// uncalled, it is as one that has failed.
+class EventWait {
+ public:
+  EventWait(Key key, const Pending& pending, Error refusal)
+      : key_(key), pending_(&pending), refusal_(std::move(refusal)) {}
+  EventWait(EventWait&& other) noexcept
+      : key_(other.key_),
+        pending_(std::exchange(other.pending_, nullptr)),
+        refusal_(std::move(other.refusal_)) {}
+  EventWait& operator=(EventWait&&) = delete;
+  ~EventWait() {
+    if (pending_ != nullptr) table().keep(key_, refusal_);
   }
-  MILLRACE_LOG(kError, "pjrt",
-               "an event of " + std::string(pending->what) + " neither calls back (" +
-                   refusal.message() + ") nor can be waited for (" + status.error().message() +
-                   "): what it may still write into is never freed");
-  pending->executor = nullptr;
-  table().add(std::move(pending));
-  promise.set(std::unexpected(refusal));
-}
+
+  void operator()() {
+    const Pending& pending = *std::exchange(pending_, nullptr);
+    Status status;
+    if (await(pending, status)) return table().end_wait(key_, std::move(status));
+    MILLRACE_LOG(kError, "pjrt",
+                 "an event of " + std::string(pending.what) + " neither calls back (" +
+                     refusal_.message() + ") nor can be waited for (" + status.error().message() +
+                     "): what it may still write into is never freed");
+    table().keep(key_, refusal_);
+  }
+
+ private:
+  const Key key_;
+  const Pending* pending_;  // the table's; nullptr: called, or moved from
+  Error refusal_;
+};
 
 }  // namespace
 
@@ -270,15 +313,14 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   Future<void> future = pending->promise.future();
   const Key key = table().add(std::move(pending));
   abi::EventOnReadyArgs later{{}, event, &on_ready, reinterpret_cast<void*>(key)};
-  if (Status waited = plugin.call(later); !waited) {
-    std::unique_ptr<Pending> refused = table().take(key);
+  if (Status called = plugin.call(later); !called) {
+    const Pending* const refused = table().begin_wait(key);
     if (refused == nullptr) return future;
+    EventWait wait(key, *refused, called.error());
     if (waits == nullptr) {
-      wait_here(std::move(refused), waited.error());
+      wait();
     } else {
-      post(*waits, [refused = std::move(refused), error = waited.error()]() mutable {
-        wait_here(std::move(refused), error);
-      });
+      post(*waits, std::move(wait));
     }
   }
   return future;

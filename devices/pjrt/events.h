@@ -47,8 +47,9 @@ std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* e
 void keep_for_ever(Owner owner);
 
 // Ends the futures of a source's events that have not come, with the call and `cause`, on their
-// executors. The events stay the plugin's: one that comes later, or whose callback has not returned
-// yet, is destroyed, its error dropped, and their executors are used no more after this.
+// executors, also where a thread waits for the event since the plugin takes no callback. The events
+// stay the plugin's: one that comes later, or whose callback has not returned yet, is destroyed,
+// its error dropped, and their executors are used no more after this.
 void give_up_events(const EventSource& source, const Error& cause);
 // Until no callback of the client's events is under way, so for as long as the plugin needs for its
 // part of it. Blocks.

@@ -153,6 +153,91 @@ TEST_F(EventsTest, EventThatCannotBeWaitedForKeepsWhatThePluginWritesInto) {
   EXPECT_EQ(events_given_up(kClient), "PJRT_Test (1)");
 }
 
+constexpr EventSource kRefused{1'000'005, DeviceId{0}};
+
+// As a kill does that comes while the plugin is asked.
+abi::Error* give_up_and_refuse(abi::EventOnReadyArgs*) {
+  give_up_events(kRefused, Error(ErrorCode::kUnavailable, "gone"));
+  return FakePlugin::make_error(12, "no callbacks");
+}
+
+TEST_F(EventsTest, EventThatIsGivenUpWhileItsCallbackIsRefusedIsWaitedForAndDestroyed) {
+  fake_.replace(&give_up_and_refuse);
+  fake_.replace(+[](abi::EventAwaitArgs* a) -> abi::Error* {
+    FakePlugin::set_event(a->event, 0, "");
+    return nullptr;
+  });
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> future = take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test",
+                                         kRefused, std::shared_ptr<const void>(kept));
+  executor_.run_until_idle();
+  ASSERT_TRUE(future.ready());
+  EXPECT_EQ(future.result().error().message(),
+            "PJRT_Test of the plugin fake.so has not ended: gone");
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_EQ(kept.use_count(), 1);
+  EXPECT_EQ(events_given_up(kRefused.client), "");
+}
+
+TEST_F(EventsTest, EventThatIsGivenUpWhileItsCallbackIsRefusedStaysIfItCannotBeWaitedFor) {
+  fake_.replace(&give_up_and_refuse);
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> future = take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test",
+                                         kRefused, std::shared_ptr<const void>(kept));
+  executor_.run_until_idle();
+  ASSERT_TRUE(future.ready());
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(FakePlugin::events_alive, 1);
+  EXPECT_EQ(kept.use_count(), 2) << "the plugin may still write there";
+  EXPECT_EQ(events_given_up(kRefused.client), "PJRT_Test (1)");
+}
+
+TEST_F(EventsTest, WaitThatDoesNotReturnIsGivenUpToo) {
+  constexpr EventSource kStuck{1'000'006, DeviceId{0}};
+  static std::atomic<bool> inside{false}, go_on{false};
+  fake_.replace(+[](abi::EventOnReadyArgs*) -> abi::Error* {
+    return FakePlugin::make_error(12, "no callbacks");
+  });
+  fake_.replace(+[](abi::EventAwaitArgs* a) -> abi::Error* {
+    inside = true;
+    inside.notify_all();
+    go_on.wait(false);
+    FakePlugin::set_event(a->event, 0, "");
+    return nullptr;
+  });
+  const auto waits = make_executor(ExecutorBackend::kThreads, 1, "waits");
+  const Future<void> future = take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test",
+                                         kStuck, nullptr, waits.get());
+  inside.wait(false);
+  give_up_events(kStuck, Error(ErrorCode::kUnavailable, "gone"));
+  executor_.run_until_idle();
+  EXPECT_TRUE(future.ready());
+  EXPECT_EQ(events_given_up(kStuck.client), "PJRT_Test (1)");
+  wait_for_callbacks(kStuck.client);  // there is none
+  go_on = true;
+  go_on.notify_all();
+  EXPECT_TRUE(wait_blocking(waits->close()));
+  ASSERT_TRUE(future.ready());
+  EXPECT_FALSE(future.result());
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_EQ(events_given_up(kStuck.client), "");
+}
+
+TEST_F(EventsTest, WaitThatIsDroppedKeepsWhatThePluginWritesInto) {
+  constexpr EventSource kDropped{1'000'007, DeviceId{0}};
+  fake_.replace(+[](abi::EventOnReadyArgs*) -> abi::Error* {
+    return FakePlugin::make_error(12, "no callbacks");
+  });
+  const auto waits = make_executor(ExecutorBackend::kThreads, 1, "waits");
+  EXPECT_TRUE(wait_blocking(waits->close()));
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> future = take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test",
+                                         kDropped, std::shared_ptr<const void>(kept), waits.get());
+  ASSERT_TRUE(future.ready());
+  EXPECT_THAT(future.result().error().message(), HasSubstr("no callbacks"));
+  EXPECT_EQ(kept.use_count(), 2) << "the plugin may still write there";
+}
+
 TEST_F(EventsTest, MissingEventIsAnError) {
   const Future<void> missing = take(nullptr);
   EXPECT_EQ(missing.result().error().code(), ErrorCode::kInternal);
