@@ -87,6 +87,21 @@ TEST_F(TakeoverTest, ALaunchWaitsForAnAlias) {
   destroy(executable);
 }
 
+// PP-4
+TEST_F(TakeoverTest, AnAliasThatIsOpenWhenItsClientIsDestroyedFails) {
+  abi::LoadedExecutable* const executable = compiled(kPlusOne);
+  ASSERT_TRUE(create_alias(4).ok());
+  const Launch made = launch(executable, {made_});
+  ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+  destroy(std::exchange(client_, nullptr));
+  EXPECT_THAT(awaited(made.done).message, HasSubstr("the client was destroyed"));
+  std::vector<float> none;
+  EXPECT_THAT(fetch(made_, none).message, HasSubstr("the client was destroyed"));
+  destroy(made.outputs[0]);
+  destroy(made_);
+  destroy(executable);
+}
+
 TEST_F(TakeoverTest, AnAliasThatDoesNotFitStaysOpen) {
   ASSERT_TRUE(create_alias(2).ok());
   const Outcome refused = fulfill(x_);
@@ -109,6 +124,24 @@ TEST_F(TakeoverTest, AnArrayOfAnotherDeviceFulfillsNoAlias) {
   EXPECT_EQ(fulfill(nullptr, 10).code, 10);
   destroy(other);
   destroy(made_);
+}
+
+// PP-4
+TEST_F(TakeoverTest, ClientIsDestroyedBeforeADonationComes) {
+  abi::LoadedExecutable* const executable = compiled(kPlusOne);
+  abi::BufferDonateWithControlDependencyArgs args{{}, x_};
+  must(args);
+  const Launch made = launch(executable, {args.out_buffer});
+  ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+  destroy(std::exchange(client_, nullptr));
+  abi::DependencyReady ready;
+  ready.data = args.data;
+  args.ready(&ready);
+  EXPECT_TRUE(awaited(made.done).ok());
+  EXPECT_EQ(fetched(made.outputs[0]), (std::vector<float>{2, 3, 4, 5}));
+  destroy(made.outputs[0]);
+  destroy(args.out_buffer);
+  destroy(executable);
 }
 
 TEST_F(TakeoverTest, ADonationComesWhenItsCallerSaysSo) {

@@ -29,7 +29,7 @@ class TransferTest : public PluginTest {
   }
   void TearDown() override {
     if (manager_ != nullptr) destroy_manager();
-    destroy(x_);
+    if (x_ != nullptr) destroy(x_);
     PluginTest::TearDown();
   }
   void destroy_manager() {
@@ -125,6 +125,33 @@ TEST_F(TransferTest, LaunchesThatWaitForACopyOfItDoNotHoldTheirCallerBack) {
   EXPECT_TRUE(bring(high_, 8, true).ok());
   EXPECT_EQ(fetched(y), (std::vector<float>{201, 202, 203, 204}));
   destroy(y);
+}
+
+// PP-4: a launch waits for bytes that the thread which destroys the client has yet to bring.
+TEST_F(TransferTest, ClientIsDestroyedBeforeItsBytesComeAndTheyStillDo) {
+  abi::LoadedExecutable* const executable = compiled(kPlusOne);
+  const Launch made = launch(executable, {x_});
+  ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+  destroy(std::exchange(client_, nullptr));
+  EXPECT_TRUE(bring(low_, 0, false).ok());
+  EXPECT_TRUE(bring(high_, 8, true).ok());
+  EXPECT_TRUE(awaited(made.done).ok());
+  EXPECT_EQ(fetched(made.outputs[0]), (std::vector<float>{2, 3, 4, 5}));
+  destroy(made.outputs[0]);
+  destroy(executable);
+}
+
+// PP-4, and the last to hold the client is the manager, whose end fails the launch.
+TEST_F(TransferTest, ClientIsDestroyedBeforeBytesThatNeverCome) {
+  abi::LoadedExecutable* const executable = compiled(kPlusOne);
+  const Launch made = launch(executable, {x_});
+  ASSERT_TRUE(made.outcome.ok()) << made.outcome.message;
+  destroy(executable);
+  destroy(made.outputs[0]);
+  destroy(std::exchange(client_, nullptr));
+  destroy(std::exchange(x_, nullptr));
+  destroy_manager();
+  EXPECT_EQ(awaited(made.done).code, 10);
 }
 
 TEST_F(TransferTest, AnErrorReachesWhatIsComputedFromIt) {

@@ -72,10 +72,39 @@ Status ClientBody::check(const abi::Device& device) const {
 
 bool ClientBody::is_forked() const { return ::getpid() != process_; }
 
+void ClientBody::note_late(const Future<void>& brought) {
+  late_->fetch_add(1);
+  brought.then(inline_executor(), [late = late_](const Result<void>&) { late->fetch_sub(1); })
+      .ignore();
+}
+
+void ClientBody::add_end(const void* owner, End end) {
+  MutexLock lock(mutex_);
+  ends_.emplace(owner, std::move(end));
+}
+
+void ClientBody::remove_end(const void* owner) {
+  MutexLock lock(mutex_);
+  ends_.erase(owner);
+}
+
+void ClientBody::call_ends() {
+  std::map<const void*, End> ends;
+  {
+    MutexLock lock(mutex_);
+    ends.swap(ends_);
+  }
+  const Error destroyed(ErrorCode::kUnavailable, "the client was destroyed");
+  for (const auto& [owner, end] : ends) end(destroyed);
+}
+
 void ClientBody::close() {
   if (is_forked()) return;
   const Future<void> closed = parts_->cpu->close();
-  if (!parts_->threads->on_own_thread()) static_cast<void>(wait_blocking(closed));
+  call_ends();
+  if (parts_->threads->on_own_thread()) return;
+  // Nothing waits for what becomes late from here on, since launches and copies are refused.
+  if (late_->load() == 0) static_cast<void>(wait_blocking(closed));
 }
 
 }  // namespace millrace::pjrt_plugin

@@ -3,12 +3,16 @@
 //  - PP-3 a client that is destroyed lives on while buffers, executables and launches of it do;
 //    its devices and memories with it.
 //  - PP-4 destroying a client waits for the launches and copies that it has begun, and for no
-//    callback.
+//    callback. Aliases that are open fail, since only a call with the client could fulfill them.
+//    While a caller has yet to bring other bytes it waits for nothing: that caller may be the one
+//    that destroys it. What waits for those bytes ends when they come or are given up (PP-3).
 //  - PP-8 a child that the process has forked has none of its threads: what was made before is left
 //    there as it is.
 // Read next: buffer.h, executable.h.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -92,11 +96,18 @@ class ClientBody final : public RefCounted {
   // kInvalidArgument for a device, or a memory, of another client.
   Status check(const abi::Device& device) const;
   Status check(const abi::Memory& memory) const { return check(*memory.device); }
-  // Refuses new work, waits for what is under way.
+  // Until it completes, launches and copies may wait for what a caller has yet to bring.
+  void note_late(const Future<void>& brought);
+  // close() calls end, once, unless its owner has removed it before close() began.
+  using End = std::function<void(const Error&)>;
+  void add_end(const void* owner, End end);
+  void remove_end(const void* owner);
+  // Refuses new work, ends what only the client could, waits for what is under way (PP-4).
   void close();
 
  private:
   bool is_forked() const;
+  void call_ends();
 
   struct Parts {
     std::unique_ptr<PoolExecutor> threads;
@@ -105,6 +116,10 @@ class ClientBody final : public RefCounted {
 
   const int process_;  // that has the threads
   std::unique_ptr<Parts> parts_;
+  // What callers have yet to bring. Shared with the ends of these, which may outlive this.
+  const std::shared_ptr<std::atomic<int>> late_ = std::make_shared<std::atomic<int>>(0);
+  Mutex mutex_;
+  std::map<const void*, End> ends_ MILLRACE_GUARDED_BY(mutex_);
   abi::TopologyDescription topology_;
   std::vector<std::unique_ptr<abi::Device>> devices_;
   std::vector<abi::Device*> device_list_;

@@ -11,10 +11,17 @@
 
 namespace millrace::devices::pjrt::abi {
 
-// The caller's, until it says what becomes of the alias.
+// The caller's, until it says what becomes of the alias or destroys the client. Both are calls with
+// the client, so the first has returned when the second begins.
 struct AliasEnd final : pjrt_plugin::Handle<AliasEnd> {
   AliasEnd(Ref<pjrt_plugin::ClientBody> of, cpu::LateArray made)
-      : body(std::move(of)), array(std::move(made)) {}
+      : body(std::move(of)), array(std::move(made)) {
+    body->add_end(this, [this](const millrace::Error& error) {
+      const std::unique_ptr<AliasEnd> ended(this);
+      array.fail(error);
+    });
+  }
+  ~AliasEnd() { body->remove_end(this); }
   const Ref<pjrt_plugin::ClientBody> body;  // first: outlives the array
   cpu::LateArray array;
 };
@@ -82,6 +89,7 @@ Status donate(abi::Buffer& buffer, abi::BufferDonateWithControlDependencyArgs& a
   ready.ignore();  // the array has its error
   const devices::Buffer made = array.buffer();
   MILLRACE_TRY_STATUS(array.take_over(buffer.array, ready));
+  buffer.body->note_late(ready);
   a.out_buffer = make_buffer(*buffer.body, made, buffer.memory, true);
   a.data = dependency.release();
   a.ready = &end_dependency;

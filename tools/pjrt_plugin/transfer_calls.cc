@@ -64,6 +64,7 @@ Status create(ClientBody& body, abi::ClientCreateBuffersForAsyncHostToDeviceArgs
     const bool has_layout = a.layouts != nullptr && i < a.num_layouts;
     MILLRACE_TRY_STATUS(check_row_major(has_layout ? a.layouts[i] : nullptr, shape));
     MILLRACE_TRY(devices::cpu::LateArray array, body.cpu().make_late(shape, memory->device->id()));
+    body.note_late(array.buffer().ready());
     std::unique_ptr<abi::Buffer> buffer(make_buffer(body, array.buffer(), memory, true));
     manager->entries.push_back({std::move(array), shape.size_bytes(), std::move(buffer)});
   }
