@@ -102,7 +102,10 @@ class Reporter final : public launch::LaunchListener {
     });
   }
   Status out(std::string_view text) override {
-    return text.empty() ? Status() : console_.data(text);
+    if (text.empty()) return {};
+    if (std::exchange(line_broken_, false) && text.starts_with('\n')) text.remove_prefix(1);
+    line_open_ = !text.ends_with('\n');
+    return console_.data(text);
   }
   Status err(std::string_view text) override {
     if (!text.empty()) console_.words(text);
@@ -165,7 +168,11 @@ class Reporter final : public launch::LaunchListener {
   bool no_reader() const { return no_reader_; }
 
  private:
-  Status write(const Json& json) { return console_.data(json_text(json) + "\n"); }
+  // An event is a line of its own, also where a rank has not ended its own one.
+  Status write(const Json& json) {
+    line_broken_ = line_broken_ || line_open_;
+    return console_.data((std::exchange(line_open_, false) ? "\n" : "") + json_text(json) + "\n");
+  }
   // launch_start comes first.
   Status event(Json json) {
     if (!flags_.json) return {};
@@ -182,6 +189,8 @@ class Reporter final : public launch::LaunchListener {
   std::map<int, int> pids_;  // by rank
   bool begun_ = false;
   bool no_reader_ = false;
+  bool line_open_ = false;    // of a rank
+  bool line_broken_ = false;  // by an event, so that its own end is none any more
   std::vector<Json> held_;
   Json first_failure_ = nullptr;
   int restarts_ = 0;

@@ -156,7 +156,8 @@ Commands LaunchMachine::timer(TimePoint now) {
 }
 
 std::optional<TimePoint> LaunchMachine::next_timer() const {
-  std::optional<TimePoint> next = late_ ? std::nullopt : deadline_;
+  // Once asked to end, launch waits for no deadline.
+  std::optional<TimePoint> next = asked_to_end() ? std::nullopt : deadline_;
   for (const Rank& rank : ranks_) {
     if (rank.due && (!next || *rank.due < *next)) next = rank.due;
   }
@@ -179,7 +180,7 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
   if (job_ != JobState::kRunning) return;
   r.done = !end.failed();
   r.lost = end.failed();
-  if (std::ranges::count(ranks_, true, &Rank::done) >= least()) end_starts();
+  if (std::ranges::count(ranks_, true, &Rank::done) >= least()) end_starts(commands);
   if (r.done || is_done ||
       rules_.ranks - std::ranges::count(ranks_, true, &Rank::lost) >= least()) {
     if (r.lost) commands.push_back({.kind = Command::Kind::kLost, .rank = rank, .end = end});
@@ -191,11 +192,14 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
 }
 
 // No rank is started any more.
-void LaunchMachine::end_starts() {
-  for (Rank& r : ranks_) {
+void LaunchMachine::end_starts(Commands& commands) {
+  for (int rank = 0; rank < rules_.ranks; ++rank) {
+    Rank& r = at(rank);
     if (r.state != RankState::kQueued && r.state != RankState::kRestarting) continue;
     move(r, RankState::kEnded);
     r.due = std::nullopt;
+    if (job_ == JobState::kRunning)  // the others work on
+      commands.push_back({.kind = Command::Kind::kNotDue, .rank = rank, .end = {.rank = rank}});
   }
 }
 
@@ -204,7 +208,7 @@ void LaunchMachine::end_job(int exit_code, int signal, TimePoint now, Commands& 
   move_job(JobState::kEnding);
   exit_code_ = exit_code;
   signal_ = signal;
-  end_starts();
+  end_starts(commands);
   for (int rank = 0; rank < rules_.ranks; ++rank) {
     if (is_alive(at(rank))) press(rank, now, commands);
   }

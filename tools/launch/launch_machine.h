@@ -58,6 +58,7 @@ struct Command {
     kFailed,   // that end is the first failure of the job: to be reported
     kRestart,  // that end costs a restart: to be reported
     kLost,     // the job goes on without the rank: to be reported
+    kNotDue,   // no process comes for the rank, which waited for one
     kFinish,   // the last command: launch ends with exit_code
   };
   Kind kind;
@@ -143,7 +144,7 @@ class LaunchMachine {
 
   int least() const { return rules_.least > 0 ? rules_.least : rules_.ranks; }
   void end_rank(int rank, const RankEnd& end, TimePoint now, Commands& commands);
-  void end_starts();
+  void end_starts(Commands& commands);
   void end_job(int exit_code, int signal, TimePoint now, Commands& commands);
   void press(int rank, TimePoint now, Commands& commands);
   void send(int rank, Pressure pressure, int signal, Commands& commands);

@@ -297,6 +297,8 @@ void Launch::apply(const Commands& commands) {
       case Command::Kind::kLost:
         check(listener_.lost(end, words));
         break;
+      case Command::Kind::kNotDue:  // pass_on_failure() has said it
+        break;
       case Command::Kind::kFinish:
         check(listener_.err(folded_.flush()));
         exit_code_ = command.exit_code;
@@ -329,6 +331,7 @@ void Launch::pass_on_failure(const Commands& commands) {
     const bool is_over = machine_.state(end.rank) == RankState::kEnded && !machine_.first_failure();
     if (command.kind == Command::Kind::kEnded && is_over)
       over.emplace_back(failure.member, !end.failed());
+    if (command.kind == Command::Kind::kNotDue) over.emplace_back(failure.member, false);
     if (command.kind != Command::Kind::kFailed) continue;
     passed_on_ = true;
     server_->fail(failure);
@@ -393,8 +396,8 @@ void Launch::follow(int rank) {
   read_when_ready(rank, Stream::kErr);
   r.end->wait(kReadable)
       .then(*loop_,
-            [this, rank](const Result<unsigned>& ready) {
-              if (ready) ended_first(rank);
+            [this, rank, pid = r.process.pid](const Result<unsigned>& ready) {
+              if (ready && at(rank).process.pid == pid) ended_first(rank);
             })
       .ignore();
 }
@@ -441,7 +444,7 @@ ssize_t Launch::read_once(int rank, Stream stream) {
 }
 
 // Several may have ended since the loop looked last. A rank that has failed by itself may have done
-// so because another was killed: that one's end came first.
+// so because another was killed: that one's end came first. One that is starting is followed first.
 void Launch::ended_first(int rank) {
   const auto is_killed = [](const std::optional<ProcessEnd>& end) {
     return end && end->signal != 0;
@@ -451,7 +454,8 @@ void Launch::ended_first(int rank) {
     const TimePoint deadline = steady_clock().now() + kMostEnding;
     for (int other = 0; other < options_.rules.ranks; ++other) {
       const RankProcess& process = at(other).process;
-      if (process.pid != 0 && is_killed(end_of_ending(process, deadline))) ended(other);
+      const bool runs = process.pid != 0 && machine_.state(other) != RankState::kStarting;
+      if (runs && is_killed(end_of_ending(process, deadline))) ended(other);
     }
   }
   ended(rank);

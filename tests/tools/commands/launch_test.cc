@@ -66,14 +66,15 @@ std::vector<Json> of_kind(const std::vector<Json>& all, const std::string& kind)
   return found;
 }
 
-// A process that has ended and is not reaped is none.
-bool is_alive(int pid) {
+// As the system has it: 'T' stopped, 'Z' ended and not reaped; 'X': there is none.
+char state_of(int pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;
-  if (!std::getline(in, stat)) return false;
-  const std::string state = stat.substr(stat.rfind(") ") + 2, 1);
-  return state != "Z" && state != "X";
+  return std::getline(in, stat) ? stat[stat.rfind(") ") + 2] : 'X';
 }
+
+// A process that has ended and is not reaped is none.
+bool is_alive(int pid) { return state_of(pid) != 'Z' && state_of(pid) != 'X'; }
 
 // False after five minutes.
 bool wait_until_gone(int pid) {
@@ -221,6 +222,44 @@ void wait_until_ready(Process& process, std::size_t ranks) {
       [ranks](const Outcome& o) { return numbers(o.out, "ready").size() == ranks; }));
 }
 
+// Launch hears of both ends at once, that of the rank that failed by itself first.
+TEST(LaunchTest, RanksThatEndTogetherAreRestartedOnceEach) {
+  Process process(millrace_command(
+      launch({"-n", "2", "--restarts", "9", "--json"},
+             "trap 'exit 1' USR1; echo ready$RANK $$; while :; do sleep 0.01; done")));
+  const auto pids = [](const Outcome& o, const std::string& rank) {
+    return numbers(o.out, "ready" + rank);
+  };
+  std::vector<int> first, second;
+  EXPECT_TRUE(process.wait_for([&](const Outcome& o) {
+    first = pids(o, "0");
+    second = pids(o, "1");
+    return !first.empty() && !second.empty();
+  }));
+  process.send(SIGSTOP);
+  while (state_of(process.pid()) != 'T') ::poll(nullptr, 0, 1);
+  ::kill(first[0], SIGUSR1);
+  EXPECT_TRUE(wait_until_gone(first[0]));
+  ::kill(second[0], SIGKILL);
+  EXPECT_TRUE(wait_until_gone(second[0]));
+  process.send(SIGCONT);
+  EXPECT_TRUE(process.wait_for(
+      [&](const Outcome& o) { return pids(o, "0").size() == 2 && pids(o, "1").size() == 2; }));
+  process.send(SIGTERM);
+  const Outcome& o = process.wait();
+  EXPECT_EQ(o.code, 128 + SIGTERM) << o.err;
+  EXPECT_EQ(events(o.out).back()["restarts"], 2);
+}
+
+TEST(LaunchTest, AnEventIsALineOfItsOwn) {
+  const Outcome o = run_millrace(launch({"-n", "2", "--json"}, "printf abc"));
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(of_kind(events(o.out), "rank_end").size(), 2u) << o.out;
+  const Words all = lines(o.out);
+  EXPECT_EQ(std::ranges::count(all, "abc"), 2) << o.out;
+  EXPECT_EQ(std::ranges::count(all, ""), 0) << o.out;
+}
+
 // A shell that waits runs its traps at once. What it waits for ignores the signals that its group
 // gets, too; a command that it forked and waited for would lose one that comes before its exec.
 std::string waiting(const std::string& trap) {
@@ -294,7 +333,7 @@ TEST(LaunchTest, ReaderThatTakesNothingHoldsNoDeadlineUp) {
 
 TEST(LaunchTest, ReaderThatTakesNothingHoldsNoSignalUp) {
   const FullPipe pipe;
-  Process process(pipe.command("-n 2 --grace 600 --json -- yes"));
+  Process process(pipe.command("-n 2 --grace 600 --deadline 600 --json -- yes"));
   pipe.wait_until_full();
   process.send(SIGINT);
   process.send(SIGTERM);

@@ -31,6 +31,8 @@ std::string text(const Command& command) {
       return "restart: " + end;
     case Command::Kind::kLost:
       return "lost: " + end;
+    case Command::Kind::kNotDue:
+      return "not due: " + std::to_string(command.rank);
     case Command::Kind::kFinish:
       return "finish " + std::to_string(command.exit_code);
   }
@@ -245,13 +247,20 @@ TEST_F(LaunchMachineTest, NoRankIsStartedForWorkThatIsDone) {
   start({.ranks = 3, .restarts = 1, .restart_delay = 60s, .least = 2});
   static_cast<void>(killed(2, SIGKILL));
   static_cast<void>(exit(0, 0));
-  EXPECT_THAT(exit(1, 0), ElementsAre("ended: exit of 1.0", "finish 0"));
+  EXPECT_THAT(exit(1, 0), ElementsAre("ended: exit of 1.0", "not due: 2", "finish 0"));
 }
 
 TEST_F(LaunchMachineTest, JobThatEndsWaitsForNoRestart) {
   start({.ranks = 2, .grace = 5s, .restarts = 1, .restart_delay = 60s});
   EXPECT_THAT(exit(1, 7), ElementsAre("ended: exit of 1.0", "restart: exit of 1.0"));
   EXPECT_THAT(exit(0, 8), ElementsAre("ended: exit of 0.0", "failed: exit of 0.0", "finish 8"));
+  EXPECT_EQ(machine->next_timer(), std::nullopt);
+}
+
+TEST_F(LaunchMachineTest, ASecondSignalWaitsForNoDeadline) {
+  start({.ranks = 1, .grace = 5s, .deadline = 60s});
+  static_cast<void>(signal(SIGINT));
+  static_cast<void>(signal(SIGINT));
   EXPECT_EQ(machine->next_timer(), std::nullopt);
 }
 
