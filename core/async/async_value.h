@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -28,6 +29,9 @@ namespace millrace {
 class AsyncValue;
 class Executor;
 struct Notifier;
+namespace detail {
+Error exception_to_error(std::exception_ptr exception);
+}
 
 // The callback on a cell's completion. It is part of the waiting object: a wait allocates nothing.
 class Waiter {
@@ -174,12 +178,17 @@ class Cell : public AsyncValue {
     mark_observed();
     return *payload_;
   }
-  // Moves a move-only payload out (it has one consumer), copies any other.
+  // Moves a move-only payload out (it has one consumer), copies any other: what that throws is an
+  // error.
   Result<T> take() {
     MILLRACE_DCHECK(complete(), "take() of a pending cell");
     mark_observed();
     if constexpr (std::is_void_v<T> || std::is_copy_constructible_v<T>) {
-      return *payload_;
+      try {
+        return *payload_;
+      } catch (...) {
+        return std::unexpected(detail::exception_to_error(std::current_exception()));
+      }
     } else {
       return std::move(*payload_);
     }

@@ -46,8 +46,6 @@ inline constexpr bool kIsResult<std::expected<R, Error>> = true;
 template <class T, class F>
 class ThenCell;
 
-Error exception_to_error(std::exception_ptr exception);
-
 }  // namespace detail
 
 // Shared handle on a value that arrives later; may be empty: then valid() is all that may be asked,

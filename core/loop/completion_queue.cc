@@ -140,7 +140,8 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   draining_here = outer;
   if (state_ != State::kClosed) {  // CQ-3 and CQ-4
     set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
-    if (more) wake();
+    // A callback that turned its loop itself may have used up the wake-up of its own close().
+    if (more || (state_ == State::kOpen && close_asked_.load())) wake();
   }
   return ran;
 }
@@ -225,8 +226,8 @@ void CompletionQueue::cancel_waits(const char* why) {
 }
 
 void CompletionQueue::close_now() {
+  if (state_ == State::kClosed) return;  // the port is detached, in a child of a fork too
   if (forked()) return port_->leave_in_child();
-  if (state_ == State::kClosed) return;
   const auto keep = Ref<CompletionQueue>::share(this);
   end();
   cancel_waits("destroyed while a continuation waited");

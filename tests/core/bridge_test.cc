@@ -462,6 +462,20 @@ TEST_P(BridgeTest, WaitFromTheLoopEndsTheProcessWithASentence) {
       "would stop the loop");
 }
 
+TEST_P(BridgeTest, AClosedBridgeIsDestroyedInTheChildOfAForkToo) {  // CQ-6
+  const Future<void> closed = bridge->close();
+  loop->run();
+  ASSERT_TRUE(closed.ready());
+  const pid_t child = fork();
+  if (child == 0) {
+    bridge.reset();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 // What the child saw, as its exit code: a bit for each thing that was as it should be.
 TEST_P(BridgeTest, ForkAfterCreateGivesAClearError) {  // CQ-6
   loop->run();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "millrace/core/async/timer_queue.h"
@@ -154,6 +155,26 @@ TEST(SleepUntilTest, AQueueThatGoesAwayAbortsIt) {
   }
   ASSERT_TRUE(slept.ready());
   EXPECT_EQ(slept.result().error().code(), ErrorCode::kAborted);
+}
+
+struct ThrowingCopy {
+  ThrowingCopy() = default;
+  ThrowingCopy(ThrowingCopy&&) = default;
+  ThrowingCopy(const ThrowingCopy& /*other*/) { throw std::runtime_error("no copy"); }
+};
+
+TEST(CombinatorsTest, AValueWhoseCopyThrowsIsAnError) {
+  TimerQueue timers(steady_clock());
+  Promise<ThrowingCopy> promise, other;
+  const auto timed =
+      with_deadline(promise.future(), steady_clock().now() + std::chrono::hours(1), timers);
+  const auto nested =
+      make_ready().then(inline_executor(), [&](const Status&) { return other.future(); });
+  promise.set(ThrowingCopy());
+  other.set(ThrowingCopy());
+  EXPECT_EQ(timed.result().error().code(), ErrorCode::kInternal);
+  EXPECT_EQ(nested.result().error().code(), ErrorCode::kInternal);
+  timers.close();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The bridge for loops that are told of a descriptor alone; the contract of all: bridge_test.cc.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,22 @@ TEST(CompletionFdTest, DrainInsideACallbackIsNothing) {
   post(bridge.executor(), [&] { order.push_back(2); });
   EXPECT_EQ(bridge.drain(2, Duration::max()).value(), 2U);
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(CompletionFdTest, ACloseBeforeADrainInsideACallbackIsWokenFor) {  // CQ-5
+  CompletionFd bridge = CompletionFd::create().value();
+  Future<void> closed;
+  post(bridge.executor(), [&] {
+    closed = bridge.close();
+    EXPECT_EQ(bridge.drain().value(), 0U);
+  });
+  EXPECT_EQ(bridge.drain().value(), 1U);
+  for (int i = 0; i < 3 && !closed.ready(); ++i) {
+    pollfd readable{.fd = bridge.completion_fd(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&readable, 1, 0), 1);
+    static_cast<void>(bridge.drain());
+  }
+  EXPECT_TRUE(closed.ready());
 }
 
 TEST(CompletionFdTest, DrainInTheChildOfAForkIsAnError) {
