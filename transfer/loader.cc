@@ -159,7 +159,6 @@ void Loader::deliver(Batch& batch, const Status& ended) {
   settle(std::move(effects));
 }
 
-// Also between two stages.
 void Loader::abandon(Batch& batch, const Error& why) {
   Effects effects;
   {

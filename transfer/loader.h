@@ -88,6 +88,7 @@ class Loader final : public RefCounted {
   Future<void> turn(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
   // Its last stage has ended: the batch is its consumer's. Or any stage has failed.
   void deliver(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
+  // The rest of its way was dropped, in a stage or between two.
   void abandon(Batch& batch, const Error& why) MILLRACE_EXCLUDES(mutex_);
 
   static Batch& batch_of(LoadPlace& place) { return static_cast<Batch&>(place); }

@@ -233,8 +233,8 @@ Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
                                [server = peer.server, number](const Result<net::Bytes>& answer) {
                                  server->answer(number, answer);
                                });
-  if (!peer.server->add_call(number, run)) {
-    peer.server->refuse(number, scope_.closed_error());
+  if (const Status added = peer.server->add_call(number, run); !added) {
+    peer.server->refuse(number, added.error());
     return {};
   }
   const Future<void> accepted = cast(run, *plan);

@@ -8,11 +8,6 @@ namespace {
 
 std::size_t size_of(const net::Frame& frame) { return net::kHeaderBytes + frame.payload.size(); }
 
-// What came while close() began.
-std::unexpected<Error> closed_here() {
-  return fail(ErrorCode::kUnavailable, "the remote actors of the process are closed");
-}
-
 }  // namespace
 
 Result<std::pair<Ref<ActorCell>, const RemoteClass*>> find_served(const Server::Served& served,
@@ -103,7 +98,7 @@ void Server::take_find(const net::Frame& frame, const Served& served) {
       MILLRACE_LOG(kWarning, "actors", schema_error(asker(), theirs, schema).message());
     }
     MutexLock lock(mutex_);
-    if (ended_) return closed_here();
+    if (end_) return std::unexpected(*end_);
     if (exports_.try_emplace(answer.id, Export{actor.first, actor.second}).second)
       later.add([self = Ref<Server>::share(this), cell = actor.first] { self->watch(cell); });
     // With the lock: the actor's end is said after this.
@@ -176,8 +171,8 @@ Future<void> Server::take_message(const net::Frame& frame) {
   if (opened->answer) {
     ask = make_ref<Ask>(Ref<Server>::share(this), header.sequence, header.channel, *message,
                         std::move(opened->answer));
-    if (!add_call(header.sequence, ask)) {
-      refuse(header.sequence, closed_here().error());
+    if (const Status added = add_call(header.sequence, ask); !added) {
+      refuse(header.sequence, added.error());
       return {};
     }
   }
@@ -200,7 +195,7 @@ Future<void> Server::hold_lane(const Future<void>& accepted) {
   const auto lane = make_ref<Cell<void>>();
   {
     MutexLock lock(mutex_);
-    if (ended_) return {};
+    if (end_) return {};
     held_lanes_.emplace(lane.get(), lane);
   }
   accepted
@@ -258,9 +253,11 @@ void Server::take_credit_wanted(const net::Frame& frame) {
     send_credit(frame.header.channel, found->second.credit.want(), later);
 }
 
-bool Server::add_call(std::uint64_t number, const Ref<ServedCall>& call) {
+Status Server::add_call(std::uint64_t number, const Ref<ServedCall>& call) {
   MutexLock lock(mutex_);
-  return !ended_ && calls_.try_emplace(number, call).second;
+  if (end_) return std::unexpected(*end_);
+  if (calls_.try_emplace(number, call).second) return {};
+  return fail(ErrorCode::kAlreadyExists, "a call of that number is under way");
 }
 
 bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of) {
@@ -353,7 +350,8 @@ void Server::end(const Error& why, bool failure) {
   {
     net::Later later;
     MutexLock lock(mutex_);
-    if (std::exchange(ended_, true)) return;
+    if (end_) return;
+    end_ = why;
     exports.swap(exports_);
     calls.swap(calls_);
     lanes.swap(held_lanes_);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -57,8 +58,8 @@ class Server final : public RefCounted {
 
   // Answers a call that add_call() does not know.
   void refuse(std::uint64_t number, const Error& why);
-  // A call that another part of the node serves. False: this has ended.
-  bool add_call(std::uint64_t number, const Ref<ServedCall>& call);
+  // A call that another part of the node serves. The error of end(): the call is to be refused.
+  Status add_call(std::uint64_t number, const Ref<ServedCall>& call);
   // False: it was withdrawn. credit_of: the actor, or 0.
   bool answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of = 0);
   // accepted: of a message that waits for room in a mailbox, and holds up the lane of the mesh
@@ -93,7 +94,7 @@ class Server final : public RefCounted {
   const Ref<FrameOutlet> outlet_;
 
   mutable Mutex mutex_;
-  bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> end_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<ActorId, Export> exports_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Ref<ServedCall>> calls_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<const AsyncValue*, Ref<Cell<void>>> held_lanes_ MILLRACE_GUARDED_BY(mutex_);

@@ -180,7 +180,7 @@ Status JobHost::join(Seats::iterator seat, const Frame& frame) {
                             .silent_after = options_.silent_after}))
       .ignore();
   if (failure_) connection->send(*failure_).ignore();
-  if (!late_) {
+  if (!late_ && !scope_.closing()) {
     late_ = transport_.timers().schedule(
         transport_.timers().clock().now() + kLateAfter,
         [self = Ref<JobHost>::share(this)] { self->name_late_ranks(); });

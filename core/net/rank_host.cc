@@ -147,8 +147,8 @@ Future<void> RankHost::end(Duration patience, const CallOptions& call) {
                       {.stop = call.stop, .deadline = std::min(call.deadline, now + patience)},
                       timers)
       .then(transport_.home(),
-            [drained, &timers](const Result<void>&) {
-              return with_deadline(drained, timers.clock().now() + kLastWait, timers);
+            [drained, &timers, last = std::min(patience, kLastWait)](const Result<void>&) {
+              return with_deadline(drained, timers.clock().now() + last, timers);
             })
       .then(transport_.home(),
             [this, words](const Result<void>&) {

@@ -1,7 +1,7 @@
 // The matrix of failures in simulation, a row a test, with 100 seeds each, and 10 with a sanitizer.
-// With real processes: tools/failure_rows. What strangers say at the doors of a
-// job (rows 12, 13, 19), and what the system refuses (row 21), is in tests/core/net and tests/fuzz;
-// a clock that jumps (row 22) is none that anything here reads.
+// With real processes: tools/failure_rows. What strangers say at the doors of a job (rows 12, 13,
+// 19), and what the system refuses (row 21), is in tests/core/net and tests/fuzz; a clock that
+// jumps (row 22) is none that anything here reads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -127,6 +127,17 @@ TEST(WorldTableTest, NoRankWaitsForAWorldThatCannotCome) {  // JW-3
   EXPECT_FALSE(table.take_refusal()) << "once";
 }
 
+TEST(WorldTableTest, TheFirstWorldWaitsForNoRankForWhichNoProcessComes) {  // JW-3
+  WorldTable table(4, 2);
+  table.asked(2);
+  for (const std::uint32_t rank : {0U, 1U}) table.ended({.rank = rank}, true);
+  EXPECT_FALSE(table.take_next()) << "rank 3 may still come";
+  table.ended({.rank = 3}, false);
+  const auto world = table.take_next();
+  ASSERT_TRUE(world);
+  EXPECT_THAT(world->ranks, ElementsAre(2));
+}
+
 TEST(WorldTableTest, RanksThatHaveDoneTheirWorkCount) {  // JW-4
   WorldTable table = begun(4);
   table.ended({.rank = 0}, true);

@@ -105,7 +105,8 @@ TEST(CollectivesCommandTest, AMistakeOfARankIsNamedWithBothCalls) {
 TEST(CollectivesCommandTest, ARendezvousNamesWhoIsAbsentAtItsDeadline) {
   const Outcome o = launched("2", {"--op", "rendezvous", "--fault", "skip@2"});
   EXPECT_EQ(o.code, 0) << o.err << o.out;
-  EXPECT_THAT(lines(o.out).front()["error"].get<std::string>(), HasSubstr("rank 2"));
+  EXPECT_THAT(lines(o.out).front()["error"].get<std::string>(),
+              HasSubstr("rank 2 of 4 did not join"));
 }
 
 // A case whose group has ended by its mistake holds up no other one.
