@@ -112,18 +112,25 @@ void GroupWire::end_open() {
 
 // It has run all calls below next, and runs no other.
 void GroupWire::hear_closed(int from, std::uint64_t next) {
+  announce_left(from);
   if (next >= left_from_) return;
   left_from_ = next;
   left_ = from;
   std::vector<std::uint64_t> ends;
   for (auto call = calls_.lower_bound(next); call != calls_.end(); ++call)
     ends.push_back(call->first);
-  for (const std::uint64_t sequence : ends) end_call(sequence, left_error(sequence, from), true);
+  for (const std::uint64_t sequence : ends)
+    end_call(sequence, left_error(where(sequence), from), true);
 }
 
-Error GroupWire::left_error(std::uint64_t sequence, int member) const {
-  const Error closed(ErrorCode::kCancelled,
-                     where(sequence) + ": " + named(member) + " has closed the group");
+void GroupWire::announce_left(int member) {
+  if (!hooks_.left) return;
+  const Error error = left_error("group '" + name_.name + "'", member);
+  for (const Rank rank : ranks_of(member)) hooks_.left(rank, error);
+}
+
+Error GroupWire::left_error(const std::string& where, int member) const {
+  const Error closed(ErrorCode::kCancelled, where + ": " + named(member) + " has closed the group");
   return naming(closed, member).with_detail(Culprits{Culprits::Kind::kFailed, ranks_of(member)});
 }
 

@@ -308,6 +308,14 @@ Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
   return {};
 }
 
+void GroupWire::greet(Rank rank) {
+  at_home([rank](GroupWire& wire) {
+    const int member = wire.spread_.process_of(rank);
+    if (wire.failed_ || wire.closed_ || wire.peers_[static_cast<std::size_t>(member)].met) return;
+    wire.post_frame(member, GroupSays::kCredit, 0, 0);
+  });
+}
+
 void GroupWire::put_in_line(Rank from, Rank to, const net::WireBytes& bytes) {
   if (failed_ || closed_) return;  // GW-7
   const int member = spread_.process_of(to);

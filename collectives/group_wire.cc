@@ -115,6 +115,7 @@ void GroupWire::take_end(int member, const Error& error) {
   if (error.detail<net::PeerEnded>() == nullptr) return fail_member(member, error);
   // A goodbye: what has come from it counts, and a call that needs more of it ends.
   peer.left = true;
+  announce_left(member);
   drive();
 }
 
@@ -132,7 +133,7 @@ void GroupWire::enter(WireCall call, Promise<void> done) {
   if (const auto ended = ended_.find(call.sequence); ended != ended_.end())
     return done.set(std::unexpected(ended->second));
   if (call.sequence >= left_from_)
-    return done.set(std::unexpected(left_error(call.sequence, left_)));
+    return done.set(std::unexpected(left_error(where(call.sequence), left_)));
   if (call.sequence < next_) {  // it had ended here before its arrays were read
     const auto past = std::ranges::find(past_, call.sequence, &Past::sequence);
     if (past != past_.end() && past->error) return done.set(std::unexpected(*past->error));
@@ -215,7 +216,7 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
 
 // The call whose turn it is needs a member that has left. Not at once: this runs inside of drive().
 bool GroupWire::end_without(int member) {
-  at_home([sequence = next_, error = left_error(next_, member)](GroupWire& wire) {
+  at_home([sequence = next_, error = left_error(where(next_), member)](GroupWire& wire) {
     wire.end_call(sequence, error, true);
   });
   return false;

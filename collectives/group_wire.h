@@ -49,6 +49,8 @@ struct GroupHooks {
   std::function<void(std::uint64_t sequence, int asker)> asked = {};
   std::function<void(Rank rank, const Error& error)> failed = {};
   std::function<void(Rank to, RendezvousMessage message)> met = {};
+  // It has closed the group, after all that it sent to a rank here.
+  std::function<void(Rank rank, const Error& error)> left = {};
   std::shared_ptr<net::GroupProgress> progress = {};
 };
 
@@ -113,6 +115,8 @@ class GroupWire final : public RefCounted {
   void fail_rank(Rank rank, const Error& error);
   // kResourceExhausted: it is too long for other processes.
   Status send(Rank from, Rank to, const RendezvousMessage& message);
+  // A rank here waits for that one: its process is to say so when it leaves.
+  void greet(Rank rank);
   // Calls under way end with kCancelled here, and in the processes that wait for this one.
   // Completes when the mesh has what was sent before.
   Future<void> close();
@@ -225,7 +229,8 @@ class GroupWire final : public RefCounted {
   void end_when_sent();
   void end_open();
   void hear_closed(int from, std::uint64_t next);
-  Error left_error(std::uint64_t sequence, int member) const;
+  void announce_left(int member);
+  Error left_error(const std::string& where, int member) const;
 
   const Ref<net::Mesh> mesh_;
   const GroupName name_;

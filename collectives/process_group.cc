@@ -123,6 +123,9 @@ GroupHooks ProcessGroup::Core::make_hooks() const {
     give_notice(line, actor, RankFailed{rank, error, true});
     for (const auto& meeting : all) meeting.send_notice(RankFailed{rank, error, true});
   };
+  hooks.left = [all = meetings](Rank rank, const Error& error) {
+    for (const auto& meeting : all) meeting.send_notice(RankLeft{rank, error});
+  };
   hooks.met = [all = meetings, from = first](Rank to, RendezvousMessage message) {
     all[static_cast<std::size_t>(index(to) - from)].send_notice(std::move(message));
   };
@@ -244,6 +247,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system
       // Its bounds were checked at the join.
       static_cast<void>(wire->send(from, to, message));
     };
+    peers->greet = [wire](Rank to) { wire->greet(to); };
     GroupHooks hooks = core->make_hooks();
     hooks.progress = std::move(progress);
     wire->start(std::move(hooks));

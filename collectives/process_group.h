@@ -143,8 +143,7 @@ class ProcessGroup {
   // its name.
   void fail_rank(Rank rank, const Error& error) const;
   // Closes the group for all ranks of this process: what is pending fails with kCancelled, in other
-  // processes too where it needs these ranks, but for a rendezvous there, which waits for its
-  // deadline. Then this completes.
+  // processes too where it needs these ranks. Then this completes.
   Future<void> close() const;
 
  private:

@@ -9,6 +9,9 @@ void RendezvousActor::on(RendezvousJoin&& join, actors::Reply<Payloads> reply) {
   const RendezvousKey key = machine_.join(join.tag, join.subset, std::move(join.payload), actions);
   waiting_[key].reply = std::move(reply);
   if (join.deadline != kNoDeadline) arm(key, join.deadline);
+  for (const Rank rank : actions.awaited) {
+    if (!here(rank)) peers_->greet(rank);
+  }
   perform(std::move(actions));
 }
 
@@ -22,6 +25,18 @@ void RendezvousActor::on(const RankFailed& failed) {
   RendezvousMachine::Actions actions;
   machine_.rank_failed(failed.rank, failed.error, actions);
   perform(std::move(actions));
+}
+
+void RendezvousActor::on(const RankLeft& left) {
+  RendezvousMachine::Actions actions;
+  machine_.rank_left(left.rank, left.error, actions);
+  perform(std::move(actions));
+}
+
+std::optional<std::size_t> RendezvousActor::here(Rank rank) const {
+  const int place = index(rank) - peers_->first;
+  if (place < 0 || place >= static_cast<int>(peers_->here.size())) return std::nullopt;
+  return static_cast<std::size_t>(place);
 }
 
 void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
@@ -41,9 +56,8 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
     // RankFailed reports a peer that is gone, not its mailbox.
-    const int place = index(to) - peers_->first;
-    if (place >= 0 && place < static_cast<int>(peers_->here.size())) {
-      peers_->here[static_cast<std::size_t>(place)].send_notice(std::move(message));
+    if (const auto place = here(to)) {
+      peers_->here[*place].send_notice(std::move(message));
     } else {
       peers_->far(self_, to, message);
     }

@@ -20,6 +20,8 @@ struct RendezvousPeers {
   int first = 0;  // rank of the first here
   std::vector<actors::ActorRef<RendezvousActor>> here = {};
   std::function<void(Rank from, Rank to, const RendezvousMessage& message)> far = {};
+  // A rank here waits for that one, of another process, which is to hear that.
+  std::function<void(Rank to)> greet = {};
 };
 
 // First message: who the other ranks are. Joins and peer messages before it are a bug.
@@ -40,6 +42,12 @@ struct RankFailed {
   bool heard = false;  // from another process: the others have heard it, too
 };
 
+// It has closed the group: nothing more comes from it.
+struct RankLeft {
+  Rank rank;
+  Error error;
+};
+
 // One per rank of a group, spawned and closed by it. Thread-safety: confined.
 class RendezvousActor final : public actors::Actor {
  public:
@@ -50,6 +58,7 @@ class RendezvousActor final : public actors::Actor {
   void on(RendezvousJoin&& join, actors::Reply<Payloads> reply);
   void on(RendezvousMessage&& message);
   void on(const RankFailed& failed);
+  void on(const RankLeft& left);
   Future<void> on_stop(const actors::Exit& exit) override;
 
  private:
@@ -57,6 +66,8 @@ class RendezvousActor final : public actors::Actor {
     actors::Reply<Payloads> reply;
     std::optional<TimerQueue::Id> timer;
   };
+  // The place of a rank of this process.
+  std::optional<std::size_t> here(Rank rank) const;
   void perform(RendezvousMachine::Actions actions);
   void arm(const RendezvousKey& key, TimePoint deadline);
 

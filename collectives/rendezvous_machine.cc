@@ -53,7 +53,10 @@ RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subs
     return key;
   }
   m.entries.push_back({m.position, std::move(payload)});
+  for (const int child : m.awaited) actions.awaited.push_back((*subset)[child]);
   advance(meeting, actions);
+  if (const auto still = meetings_.find(key); still != meetings_.end())
+    end_without_left(still, actions);
   return key;
 }
 
@@ -66,7 +69,8 @@ RendezvousMachine::Meetings::iterator RendezvousMachine::find_or_open(const Rend
     MILLRACE_CHECK(subset->contains(self_), "a rank joins only subsets that contain it");
     const auto& ranks = subset->ranks();
     m.position = static_cast<int>(std::ranges::lower_bound(ranks, self_) - ranks.begin());
-    m.children_missing = tree_children(m.position, subset->size()).count;
+    const TreeChildren children = tree_children(m.position, subset->size());
+    for (int c = 0; c < children.count; ++c) m.awaited.push_back(children.first + c);
   }
   return meeting;
 }
@@ -81,10 +85,13 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
   if (m.outcome) return;
   switch (message.kind) {
     case Message::Kind::kUp:
-      if (m.children_missing == 0) return;  // a process that says it twice
-      --m.children_missing;
+      if (std::erase(m.awaited, message.position) == 0) return;  // a process that says it twice
+      if (message.error) return break_off(meeting, *message.error, actions);
       std::ranges::move(message.entries, std::back_inserter(m.entries));
-      return advance(meeting, actions);
+      advance(meeting, actions);
+      if (const auto still = meetings_.find(message.key); still != meetings_.end())
+        end_without_left(still, actions);
+      return;
     case Message::Kind::kOutcome:
       if (message.error) return decide(meeting, std::unexpected(*message.error), actions);
       return decide(meeting, message.payloads, actions);
@@ -104,9 +111,10 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
 // This rank and all below it have joined: report to the parent, or decide at the root.
 void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
   Meeting& m = meeting->second;
-  if (!m.joined || m.children_missing > 0) return;
+  if (!m.joined || !m.awaited.empty() || m.broken) return;
   if (const auto parent = tree_parent(m.position)) {
     Message up = make(Message::Kind::kUp, meeting->first, m.subset);
+    up.position = m.position;
     up.entries = std::move(m.entries);
     m.entries.clear();
     actions.sends.emplace_back((*m.subset)[*parent], std::move(up));
@@ -119,6 +127,40 @@ void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
   decide(meeting, Payloads(std::move(all)), actions);
 }
 
+// This rank's part cannot be complete: the parent hears it, or the root decides.
+void RendezvousMachine::break_off(Meetings::iterator meeting, const Error& error,
+                                  Actions& actions) {
+  Meeting& m = meeting->second;
+  if (std::exchange(m.broken, true)) return;
+  const auto parent = tree_parent(m.position);
+  if (!parent) return decide(meeting, std::unexpected(error), actions);
+  Message up = make(Message::Kind::kUp, meeting->first, m.subset);
+  up.position = m.position;
+  up.error = error;
+  actions.sends.emplace_back((*m.subset)[*parent], std::move(up));
+}
+
+// RV-6. May erase the meeting.
+void RendezvousMachine::end_without_left(Meetings::iterator meeting, Actions& actions) {
+  Meeting& m = meeting->second;
+  if (m.outcome || left_.empty()) return;
+  const auto left = [&](int position) -> const Error* {
+    const auto found = left_.find((*m.subset)[position]);
+    return found == left_.end() ? nullptr : &found->second;
+  };
+  const auto named = [&](const Error& error) {
+    return error.with_context("rendezvous '" + meeting->first.tag + "'");
+  };
+  const auto parent = tree_parent(m.position);
+  const Error* above = parent ? left(*parent) : nullptr;
+  // The root, asked by this rank after a deadline, answers no more.
+  if (above == nullptr && parent && !m.reason.empty()) above = left(0);
+  if (above != nullptr) return decide(meeting, std::unexpected(named(*above)), actions);
+  for (const int child : m.awaited) {
+    if (const Error* error = left(child)) return break_off(meeting, named(*error), actions);
+  }
+}
+
 void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Actions& actions) {
   const auto meeting = meetings_.find(key);
   if (meeting == meetings_.end() || meeting->second.outcome) return;
@@ -128,6 +170,7 @@ void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Act
   Message expired = make(Message::Kind::kExpired, key, m.subset);
   expired.reason = m.reason;
   actions.sends.emplace_back((*m.subset)[0], std::move(expired));
+  end_without_left(meeting, actions);
 }
 
 // RV-3, at the root and then at every rank that the query reaches.
@@ -207,6 +250,12 @@ void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& acti
       decide(here, std::unexpected(named), actions);
     }
   }
+}
+
+void RendezvousMachine::rank_left(Rank rank, const Error& error, Actions& actions) {
+  if (!left_.emplace(rank, error).second) return;
+  for (auto meeting = meetings_.begin(); meeting != meetings_.end();)
+    end_without_left(meeting++, actions);
 }
 
 }  // namespace millrace::collectives

@@ -5,7 +5,8 @@
 // A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the
 // n-th join of the others. Payloads travel up a tree over the subset, the outcome down.
 //  - RV-1 every join completes once: with all payloads, or one error for all who joined (but RV-5).
-//  - RV-2 the root alone decides, once, save for RV-5; a later join gets the decision at once.
+//  - RV-2 the root alone decides, once, save for RV-5 and RV-6; a later join gets the decision at
+//    once.
 //  - RV-3 when a deadline passes, the root asks who has joined, so the error names all others.
 //  - RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
 //  - RV-5 each rank does RV-4 by itself as soon as it learns of the failure, for the failed one may
@@ -13,6 +14,9 @@
 //    then a join gets either the root's decision or an error that names a failed rank; some may
 //    have the payloads and others the error. Who must agree on the outcome all the same meets again
 //    without the failed rank.
+//  - RV-6 a rank that leaves ends each rendezvous that still needs a message of it, by its name: it
+//    has said all that it will. Its parent in the tree says so upward, its children end their
+//    parts. What it had given its part in before it left stays complete.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +60,7 @@ struct RendezvousKey {
 // Plain data: wire.h encodes it for other processes.
 struct RendezvousMessage {
   enum class Kind : std::uint8_t {
-    kUp,       // to the parent: my part of the tree has joined, with these payloads
+    kUp,       // to the parent: my part of the tree has joined, with these payloads, or cannot
     kOutcome,  // to a child: payloads, or the error that ended it
     kExpired,  // to the root: a deadline has passed here
     kQuery,    // to a child: who in your part has joined?
@@ -69,10 +73,11 @@ struct RendezvousMessage {
   Kind kind{};
   RendezvousKey key;
   Subset subset;
-  std::vector<Entry> entries;  // kUp
+  int position = 0;            // kUp: of the sender
+  std::vector<Entry> entries;  // kUp, success
   std::vector<int> joined;     // kAnswer: positions
   Payloads payloads;           // kOutcome, success
-  std::optional<Error> error;  // kOutcome, failure
+  std::optional<Error> error;  // kUp and kOutcome, failure
   std::string reason;          // kExpired: words for the error
 
   std::size_t bytes() const;
@@ -84,6 +89,7 @@ class RendezvousMachine {
   struct Actions {
     std::vector<std::pair<Rank, RendezvousMessage>> sends;
     std::vector<std::pair<RendezvousKey, Result<Payloads>>> done;
+    std::vector<Rank> awaited;  // by a join: who is to report to this rank
   };
 
   explicit RendezvousMachine(Rank self) : self_(self) {}
@@ -95,6 +101,8 @@ class RendezvousMachine {
   // The deadline of a join of this rank has passed; the error has reason ("no answer within 5 s").
   void expire(const RendezvousKey& key, std::string reason, Actions& actions);
   void rank_failed(Rank rank, const Error& error, Actions& actions);
+  // All that the rank has sent to this one has been received, and nothing more will come.
+  void rank_left(Rank rank, const Error& error, Actions& actions);
 
   // Rendezvous that this rank still knows something about; 0 when all is quiet.
   std::size_t open() const { return meetings_.size(); }
@@ -104,7 +112,8 @@ class RendezvousMachine {
     Subset subset;
     int position = 0;
     bool joined = false;
-    int children_missing = 0;
+    std::vector<int> awaited;  // positions of the children that have not reported
+    bool broken = false;       // the parent knows that this part cannot be complete
     std::vector<RendezvousMessage::Entry> entries;
     bool expired = false;  // at the root: the query is under way
     int answers_missing = 0;
@@ -116,6 +125,8 @@ class RendezvousMachine {
 
   Meetings::iterator find_or_open(const RendezvousKey& key, const Subset& subset);
   void advance(Meetings::iterator meeting, Actions& actions);
+  void break_off(Meetings::iterator meeting, const Error& error, Actions& actions);
+  void end_without_left(Meetings::iterator meeting, Actions& actions);
   void start_query(Meetings::iterator meeting, Actions& actions);
   void finish_query(Meetings::iterator meeting, Actions& actions);
   void decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions);
@@ -127,6 +138,7 @@ class RendezvousMachine {
   Meetings meetings_;
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> next_generation_;
   std::map<Rank, Error> failed_;
+  std::map<Rank, Error> left_;
 };
 
 }  // namespace millrace::collectives

@@ -144,8 +144,17 @@ class RendezvousDecoder {
         return read_joined();
     }
   }
-  // All of the sender's part, each once: it reports when it is complete.
+  // False: the error is read instead.
+  bool read_success() {
+    const std::uint8_t success = reader_.byte();
+    if (success > 1) reader_.refuse("it is neither a success nor a failure");
+    if (success == 0) message_.error = decode_error(reader_, world_->size());
+    return success != 0;
+  }
+  // All of the sender's part, each once: it reports when it is complete, or cannot be.
   void read_entries() {
+    message_.position = from_at_;
+    if (!read_success()) return;
     const int expected = positions_below(from_at_, size());
     std::vector<bool> seen(static_cast<std::size_t>(size()));
     const std::size_t count = reader_.count(static_cast<std::uint64_t>(expected));
@@ -163,12 +172,7 @@ class RendezvousDecoder {
       message_.joined.push_back(read_position());
   }
   void read_outcome() {
-    const std::uint8_t success = reader_.byte();
-    if (success > 1) reader_.refuse("it is neither a success nor a failure");
-    if (success == 0) {
-      message_.error = decode_error(reader_, world_->size());
-      return;
-    }
+    if (!read_success()) return;
     auto payloads = std::make_shared<std::vector<std::string>>();
     const std::size_t count = reader_.count(static_cast<std::uint64_t>(size()));
     if (count != static_cast<std::size_t>(size())) reader_.refuse("a payload is missing");
@@ -205,6 +209,13 @@ Status check_bounds(const Message& message) {
   if (message.kind != Message::Kind::kOutcome || message.error) return {};
   for (const std::string& payload : *message.payloads) MILLRACE_TRY_STATUS(add(payload));
   return {};
+}
+
+// Whether it is one.
+bool write_error(net::WireWriter& writer, const Message& message) {
+  writer.byte(message.error ? 0 : 1);
+  if (message.error) encode_error(writer, *message.error);
+  return message.error.has_value();
 }
 
 }  // namespace
@@ -297,6 +308,7 @@ Result<net::WireBytes> encode(const Message& message) {
   encode_ranks(writer, message.subset->ranks());  // and so its hash
   switch (message.kind) {
     case Message::Kind::kUp:
+      if (write_error(writer, message)) break;
       writer.number(message.entries.size());
       for (const Message::Entry& entry : message.entries) {
         writer.number(static_cast<std::uint64_t>(entry.position));
@@ -304,11 +316,7 @@ Result<net::WireBytes> encode(const Message& message) {
       }
       break;
     case Message::Kind::kOutcome:
-      writer.byte(message.error ? 0 : 1);
-      if (message.error) {
-        encode_error(writer, *message.error);
-        break;
-      }
+      if (write_error(writer, message)) break;
       writer.number(message.payloads->size());
       for (const std::string& payload : *message.payloads) writer.text(payload);
       break;

@@ -491,6 +491,54 @@ TEST(ProcessSpanningTest, AProcessThatLeavesFirstIsNoFailureOfTheOthers) {
   });
 }
 
+// RV-6: no deadline, and a process that closes the group, or its mesh, at any moment.
+TEST(ProcessSpanningTest, NoRendezvousWaitsForAProcessThatLeaves) {
+  for_each_seed(80, [](Simulation& sim) {
+    SimProcesses far(sim, draw_counts(sim, 30));
+    const std::size_t leaver = sim.below(std::min<std::size_t>(far.processes.size(), 9));
+    std::vector<Future<Payloads>> met;
+    for (std::size_t r = 0; r < far.size(); ++r) {
+      if (far.places[r].process != leaver) met.push_back(far.member(r).rendezvous("m", ""));
+    }
+    if (sim.chance(0.5)) far.processes[leaver].members[0].rendezvous("m", "").ignore();
+    sim.run_for(std::chrono::microseconds(sim.below(2000)));
+    const bool closes_group = sim.chance(0.7);
+    if (closes_group) {
+      EXPECT_TRUE(sim.run(far.processes[leaver].members[0].close()).has_value());
+    }
+    if (!closes_group || sim.chance(0.5)) {
+      EXPECT_TRUE(sim.run(far.mesh(leaver)->close()).has_value());
+    }
+    for (const auto& one : met) {
+      const Result<Payloads> result = sim.run(one);
+      if (result) continue;
+      EXPECT_EQ(result.error().code(), ErrorCode::kCancelled) << result.error().to_string();
+      EXPECT_NE(result.error().message().find("rendezvous 'm'"), std::string::npos);
+      EXPECT_NE(result.error().message().find("has closed the group"), std::string::npos);
+    }
+    sim.finish();
+  });
+}
+
+// What has met is no failure of a process that has its payloads and leaves.
+TEST(ProcessSpanningTest, ARendezvousThatIsCompleteStaysSoWhereARankLeaves) {
+  for_each_seed(60, [](Simulation& sim) {
+    SimProcesses far(sim, std::vector<int>(2 + sim.below(29), 1));
+    std::vector<Future<void>> left;
+    for (std::size_t r = 0; r < far.size(); ++r) {
+      const auto leave = [&far, r](const Result<Payloads>& result) {
+        EXPECT_TRUE(result.has_value()) << result.error().to_string();
+        return far.member(r).close();
+      };
+      left.push_back(far.member(r)
+                         .rendezvous("m", std::string(sim.below(3000), 'x'))
+                         .then(sim.executor(), leave));
+    }
+    for (const auto& one : left) EXPECT_TRUE(sim.run(one).has_value());
+    sim.finish();
+  });
+}
+
 // A process of the job that sends what it likes to a member: nothing is written, read or held
 // beyond what may be, every call ends, and the group of the others goes on or fails by its name.
 TEST(ProcessSpanningTest, FramesOfAHostileMemberEndNoProcess) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 
 namespace millrace::collectives {
 namespace {
@@ -20,6 +21,8 @@ Subset world(int size) {
   return subset_of(std::move(ranks));
 }
 
+// A rank that has left hears nothing; each rank that it has met, or that sends it something, hears
+// of that, behind what it had sent to it (GroupWire does so).
 class Network {
  public:
   explicit Network(int size, std::uint64_t seed = 1) : random_(seed) {
@@ -46,22 +49,38 @@ class Network {
   // Like fail, but the news travels like any message: it overtakes others, or is overtaken.
   void spread_failure(int rank) {
     for (int r = 0; r < static_cast<int>(machines_.size()); ++r)
-      wire_.push_back({Rank{r}, {}, Rank{rank}});
+      wire_.push_back({.from = rank, .to = r, .failed = true});
+  }
+  void leave(int rank) {
+    left_.insert(rank);
+    for (int r = 0; r < static_cast<int>(machines_.size()); ++r) {
+      if (met_.contains({rank, r})) say_left(rank, r);
+    }
   }
   void deliver_all() { deliver(std::numeric_limits<std::size_t>::max()); }
   void deliver(std::size_t count) {
     for (; count > 0 && !wire_.empty(); --count) {
       std::swap(wire_.back(), wire_[random_() % wire_.size()]);
-      auto [to, message, failed] = std::move(wire_.back());
+      if (wire_.back().left) bring_forward_what_it_sent();
+      const Packet packet = std::move(wire_.back());
       wire_.pop_back();
-      ++received_[to];
-      RendezvousMachine::Actions actions;
-      if (failed) {
-        machine(index(to)).rank_failed(*failed, Error(ErrorCode::kUnavailable, "killed"), actions);
-      } else {
-        machine(index(to)).receive(std::move(message), actions);
+      if (left_.contains(packet.to)) {
+        say_left(packet.to, packet.from);
+        continue;
       }
-      take(index(to), std::move(actions));
+      met_.insert({packet.to, packet.from});
+      RendezvousMachine::Actions actions;
+      if (packet.failed) {
+        machine(packet.to).rank_failed(Rank{packet.from}, Error(ErrorCode::kUnavailable, "killed"),
+                                       actions);
+      } else if (packet.left) {
+        machine(packet.to).rank_left(Rank{packet.from}, Error(ErrorCode::kCancelled, "it left"),
+                                     actions);
+      } else if (packet.message) {
+        ++received_[Rank{packet.to}];
+        machine(packet.to).receive(*packet.message, actions);
+      }
+      take(packet.to, std::move(actions));
     }
   }
   RendezvousMachine& machine(int rank) { return machines_[static_cast<std::size_t>(rank)]; }
@@ -77,16 +96,34 @@ class Network {
  private:
   void take(int rank, RendezvousMachine::Actions actions) {
     for (auto& [key, result] : actions.done) done_[rank].push_back(std::move(result));
-    for (auto& [to, message] : actions.sends)
-      wire_.push_back({to, std::move(message), std::nullopt});
+    for (auto& [to, message] : actions.sends) {
+      met_.insert({rank, index(to)});
+      wire_.push_back({.from = rank, .to = index(to), .message = std::move(message)});
+    }
+    for (const Rank awaited : actions.awaited) {
+      if (met_.insert({rank, index(awaited)}).second)
+        wire_.push_back({.from = rank, .to = index(awaited)});
+    }
+  }
+  void say_left(int rank, int to) {
+    if (heard_.insert({rank, to}).second) wire_.push_back({.from = rank, .to = to, .left = true});
+  }
+  void bring_forward_what_it_sent() {
+    for (Packet& packet : wire_) {
+      if (packet.from == wire_.back().from && packet.to == wire_.back().to && !packet.left)
+        return std::swap(packet, wire_.back());
+    }
   }
   struct Packet {
-    Rank to;
-    RendezvousMessage message;
-    std::optional<Rank> failed;  // the news instead
+    int from = 0, to = 0;
+    std::optional<RendezvousMessage> message = {};  // none: a greeting
+    bool failed = false, left = false;              // the news of `from` instead
   };
   std::vector<RendezvousMachine> machines_;
   std::vector<Packet> wire_;
+  std::set<int> left_;
+  std::set<std::pair<int, int>> met_;    // the first knows that the second is there
+  std::set<std::pair<int, int>> heard_;  // that the first left
   std::mt19937_64 random_;
 };
 
@@ -172,6 +209,66 @@ TEST(RendezvousMachineTest, FailedRankFailsPendingAndLaterOnesByName) {  // RV-4
     EXPECT_EQ(result.error().detail<Culprits>()->ranks, std::vector<Rank>{Rank{7}});
   }
   EXPECT_TRUE(net.done_[1].back());
+}
+
+TEST(RendezvousMachineTest, ARankThatLeavesEndsWhatNeedsItAndNothingElse) {  // RV-6
+  Network net(12);
+  const auto pair = subset_of({Rank{0}, Rank{7}});
+  for (const int r : {7, 0}) net.join(r, "done", pair);
+  for (int r = 0; r < 12; ++r) {
+    if (r != 1) net.join(r, "needs it", world(12));  // 9, 10 and 11 report to it
+  }
+  net.leave(7);
+  net.deliver_all();
+  EXPECT_TRUE(net.done_[0].at(0));  // it had reported before it left
+  net.join(1, "needs it", world(12));
+  net.leave(1);
+  net.deliver_all();
+  for (const int r : {0, 2, 8}) EXPECT_EQ(net.done_[r].size(), r == 0 ? 2U : 1U) << r;
+  for (const int r : {9, 10, 11}) {
+    ASSERT_EQ(net.done_[r].size(), 1U) << r;  // it left before it could hand the outcome down
+    EXPECT_EQ(net.done_[r][0].error().message(), "rendezvous 'needs it': it left");
+  }
+  net.join(0, "later", world(12));
+  net.deliver_all();
+  ASSERT_EQ(net.done_[0].size(), 3U);
+  EXPECT_EQ(net.done_[0][2].error().code(), ErrorCode::kCancelled);
+}
+
+// A rank that leaves at any moment, joined or not, and no deadline.
+TEST(RendezvousMachineTest, NoRankWaitsForOneThatLeaves) {  // RV-1, RV-6
+  int complete = 0, parted = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto below = [&](int bound) { return static_cast<int>(random() % unsigned(bound)); };
+    const int size = 2 + below(90);
+    const int leaver = below(std::min(size, 12));  // often one with ranks below it
+    Network net(size, seed);
+    const int leaves_before = below(2) == 0 ? size : below(size);
+    const int joins_at_all = below(2);
+    for (int r = 0; r < size; ++r) {
+      if (r == leaves_before) net.leave(leaver);
+      if (r == leaver && (r >= leaves_before || joins_at_all == 0)) continue;
+      net.join(r, "s", world(size));
+      net.deliver(static_cast<std::size_t>(below(4)));
+    }
+    net.deliver(static_cast<std::size_t>(below(3 * size)));
+    if (leaves_before == size) net.leave(leaver);
+    net.deliver_all();
+    int payloads = 0;
+    for (int r = 0; r < size; ++r) {
+      if (r == leaver) continue;
+      ASSERT_EQ(net.done_[r].size(), 1U) << "rank " << r << " of " << size << " without " << leaver;
+      payloads += net.done_[r][0] ? 1 : 0;
+    }
+    if (payloads == size - 1)
+      ++complete;
+    else if (payloads > 0)
+      ++parted;
+  }
+  EXPECT_GT(complete, 50);
+  EXPECT_GT(parted, 5);
 }
 
 std::string text_of(const Result<Payloads>& result) {

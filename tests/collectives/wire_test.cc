@@ -102,6 +102,8 @@ TEST(WireTest, EveryKindOfMessageIsReadAsItWasWritten) {
   outcome.payloads = payloads;
   Message failure = message_of(Kind::kOutcome, odd);
   failure.error = Error(ErrorCode::kUnavailable, "rank 9 has failed");
+  Message broken = message_of(Kind::kUp, odd);
+  broken.error = Error(ErrorCode::kCancelled, "rank 27 has closed the group");
   Message expired = message_of(Kind::kExpired, odd);
   expired.reason = "within 5 s";
   Message answer = message_of(Kind::kAnswer, odd);
@@ -109,8 +111,13 @@ TEST(WireTest, EveryKindOfMessageIsReadAsItWasWritten) {
   const struct {
     Message message;
     int from, to;
-  } cases[] = {{up, 3, 0},       {outcome, 0, 3}, {failure, 0, 3},
-               {expired, 99, 0}, {answer, 3, 0},  {message_of(Kind::kQuery, odd), 0, 3}};
+  } cases[] = {{up, 3, 0},
+               {broken, 3, 0},
+               {outcome, 0, 3},
+               {failure, 0, 3},
+               {expired, 99, 0},
+               {answer, 3, 0},
+               {message_of(Kind::kQuery, odd), 0, 3}};
   for (const auto& [message, from, to] : cases) {
     const auto bytes = encode(message);
     ASSERT_TRUE(bytes);
