@@ -153,14 +153,18 @@ UnitKernel scatter_kernel(const Graph& graph, const Node& n) {
 // The operands come before the initial values.
 UnitKernel reduce_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
+  const Shape& shape = graph.shape(n.inputs[0]);
+  const auto types = types_of(graph, std::span(n.inputs).first(count));
+  const std::size_t scratch = reduce_region_scratch_bytes(shape.dims(), n.dims, types);
   return simple_kernel(
-      n, [region = n.region, shape = graph.shape(n.inputs[0]), dims = n.dims, count,
-          types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+      n,
+      [region = n.region, shape, dims = n.dims, count, types](const StepFrame& f) {
         reduce_region(*region, shape.dims(), dims, types,
                       Pointers<const void>(f, f.inputs.first(count)),
                       Pointers<const void>(f, f.inputs.subspan(count)),
-                      Pointers<void>(f, f.outputs), f.parallel);
-      });
+                      Pointers<void>(f, f.outputs), f.scratch, f.parallel);
+      },
+      scratch);
 }
 
 UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {

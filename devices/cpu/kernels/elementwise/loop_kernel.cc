@@ -384,23 +384,26 @@ void LoopKernel::rows_part(Frame& frame, int part, const Memory& m) const {
     });
   }
   const std::int64_t row_begin = outer_ * part / parts_, row_end = outer_ * (part + 1) / parts_;
-  const std::int64_t block = inner_ < tile_ ? tile_ / inner_ : 1;
-  for (std::int64_t row = row_begin; row < row_end; row += block) {
-    const std::int64_t rows = std::min(block, row_end - row);
-    if (inner_ < tile_) run_tile(frame, row * inner_, static_cast<int>(rows * inner_), m);
-    for (std::int64_t r = 0; r < rows; ++r) {
+  const auto out = [&](std::size_t i, const Output& o, std::int64_t row) {
+    return static_cast<std::byte*>(m.outputs[i]) + row * o.width;
+  };
+  if (inner_ >= tile_) {
+    for (std::int64_t row = row_begin; row < row_end; ++row) {
       identity();
-      if (inner_ >= tile_) add_run((row + r) * inner_, (row + r + 1) * inner_);
+      add_run(row * inner_, (row + 1) * inner_);
       each_reduced([&](const Output& o, std::size_t i) {
-        if (inner_ < tile_) {
-          o.loops.row(acc + i * 8,
-                      static_cast<std::byte*>(frame.pointers[o.value]) + r * inner_ * o.width,
-                      static_cast<int>(inner_));
-        }
-        o.loops.finish(static_cast<std::byte*>(m.outputs[i]) + (row + r) * o.width, acc + i * 8,
-                       m.init(o), 1);
+        o.loops.finish(out(i, o, row), acc + i * 8, m.init(o), 1);
       });
     }
+    return;
+  }
+  const std::int64_t block = tile_ / inner_;
+  for (std::int64_t row = row_begin; row < row_end; row += block) {
+    const int rows = static_cast<int>(std::min(block, row_end - row)), n = static_cast<int>(inner_);
+    run_tile(frame, row * inner_, rows * n, m);
+    each_reduced([&](const Output& o, std::size_t i) {
+      o.loops.rows(out(i, o, row), frame.pointers[o.value], m.init(o), rows, n);
+    });
   }
 }
 

@@ -17,6 +17,8 @@ struct ReduceLoops {
   int lane_bytes = 0;
   void (*acc_identity)(void* acc, std::int64_t n) = nullptr;
   void (*row)(void* acc, const void* data, int n) = nullptr;  // *acc op= data[0] ... data[n-1]
+  // out[r] = *init op data[r * n] op ...; count * n is at most kTileElements.
+  void (*rows)(void* out, const void* data, const void* init, int count, int n) = nullptr;
   void (*lane_identity)(void* lanes, int n) = nullptr;
   void (*column)(void* lanes, const void* data, int n) = nullptr;         // lanes[i] op= data[i]
   void (*flush)(void* acc, const void* lanes, int n) = nullptr;           // acc[i] op= lanes[i]

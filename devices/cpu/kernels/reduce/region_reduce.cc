@@ -1,6 +1,7 @@
 #include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -123,34 +124,132 @@ DimVector Window::output_dims(std::span<const std::int64_t> dims) const {
   return out;
 }
 
-void reduce_region(const Region& region, std::span<const std::int64_t> dims,
-                   std::span<const std::int64_t> reduced, std::span<const DType> types,
-                   std::span<const void* const> operands, std::span<const void* const> inits,
-                   std::span<void* const> outputs, Parallel& parallel) {
-  MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
-  const FoldedDims d(dims, reduced);
+namespace {
+
+// The kept dimensions are those of the lanes. No inits: a lane begins with its first element. The
+// value of lane i goes to place i / row * row_step + i % row.
+void fold_lanes(const Region& region, const FoldedDims& d, std::span<const DType> types,
+                std::span<const void* const> operands, std::span<const void* const> inits,
+                std::span<void* const> outputs, std::int64_t row, std::int64_t row_step,
+                Parallel& parallel) {
   const std::int64_t results = product(d.kept), folded = product(d.folded);
   each_batch(region, results, results * folded, parallel,
              [&](std::int64_t first, int n, RegionFrame& frame, Lanes& lanes) {
-               for (std::size_t i = 0; i < types.size(); ++i)
-                 fill_splat(lanes.acc[i], inits[i], byte_width(types[i]), n);
-               for (std::int64_t r = 0; r < folded; ++r) {
+               const auto load = [&](std::int64_t r, auto& to) {
                  const std::int64_t offset = place_of(r, d.folded, d.folded_strides);
-                 for (std::size_t i = 0; i < types.size(); ++i) {
-                   const auto width = static_cast<std::int64_t>(byte_width(types[i]));
-                   load_strided(lanes.element[i],
-                                static_cast<const std::byte*>(operands[i]) + offset * width,
+                 for (std::size_t k = 0; k < types.size(); ++k) {
+                   const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+                   load_strided(to[k], static_cast<const std::byte*>(operands[k]) + offset * width,
                                 static_cast<int>(width), d.kept, d.kept_strides, first, n);
                  }
+               };
+               std::int64_t r = 0;
+               if (inits.empty()) load(r++, lanes.acc);
+               for (std::size_t k = 0; k < inits.size(); ++k)
+                 fill_splat(lanes.acc[k], inits[k], byte_width(types[k]), n);
+               for (; r < folded; ++r) {
+                 load(r, lanes.element);
                  step(frame, lanes, types, n, lanes_from(0, n));
                }
-               for (std::size_t i = 0; i < types.size(); ++i) {
-                 const std::size_t width = byte_width(types[i]);
-                 std::memcpy(
-                     static_cast<std::byte*>(outputs[i]) + static_cast<std::size_t>(first) * width,
-                     lanes.acc[i], static_cast<std::size_t>(n) * width);
+               for (int i = 0; i < n;) {
+                 const std::int64_t lane = first + i, in_row = lane % row;
+                 const auto count =
+                     static_cast<std::size_t>(std::min<std::int64_t>(n - i, row - in_row));
+                 const auto to = static_cast<std::size_t>(lane / row * row_step + in_row);
+                 for (std::size_t k = 0; k < types.size(); ++k) {
+                   const std::size_t width = byte_width(types[k]);
+                   std::memcpy(static_cast<std::byte*>(outputs[k]) + to * width,
+                               lanes.acc[k] + static_cast<std::size_t>(i) * width, count * width);
+                 }
+                 i += static_cast<int>(count);
                }
              });
+}
+
+// The elements of one result as so many segments, one behind the other, and what is left of them.
+struct Segments {
+  std::int64_t count = 0, length = 0, left = 0;
+  std::int64_t parts() const { return count + left; }
+};
+
+// None where there are lanes enough without them. Lines of a cache that lie at a power of two of
+// bytes from each other take each other's place, so lanes begin at odd multiples of a line.
+Segments segments_of(const FoldedDims& d, std::size_t width) {
+  constexpr std::int64_t kFewElements = 128, kLine = 64, kMostLines = 17, kAliases = 1024;
+  if (d.folded.empty()) return {};
+  for (std::size_t i = 0; i + 1 < d.folded.size(); ++i) {
+    if (d.folded_strides[i] != d.folded[i + 1] * d.folded_strides[i + 1]) return {};
+  }
+  const std::int64_t folded = product(d.folded), bytes = static_cast<std::int64_t>(width);
+  const bool aliases = d.folded_strides.back() == 1 && folded * bytes % kAliases == 0;
+  if (folded < kFewElements || (product(d.kept) >= kRegionBatch && !aliases)) return {};
+  Segments best;
+  for (std::int64_t lines = 3; lines <= kMostLines; lines += 2) {
+    const std::int64_t length = lines * kLine / bytes, count = folded / length;
+    const std::int64_t left = folded - count * length;
+    if (count < 2 || count + left > folded / 4) continue;
+    if (best.count == 0 || count + left < best.count + best.left) best = {count, length, left};
+  }
+  return best;
+}
+
+constexpr std::int64_t kLastOfTwo[] = {1};
+
+std::size_t part_bytes(std::span<const std::int64_t> dims, DType type) {
+  return (static_cast<std::size_t>(product(dims)) * byte_width(type) + 63) / 64 * 64;
+}
+
+}  // namespace
+
+std::size_t reduce_region_scratch_bytes(std::span<const std::int64_t> dims,
+                                        std::span<const std::int64_t> reduced,
+                                        std::span<const DType> types) {
+  const FoldedDims d(dims, reduced);
+  const Segments segments = segments_of(d, byte_width(types[0]));
+  if (segments.count == 0) return 0;
+  const std::int64_t values[] = {product(d.kept), segments.parts()};
+  std::size_t bytes = reduce_region_scratch_bytes(values, kLastOfTwo, types);
+  for (const DType type : types) bytes += part_bytes(values, type);
+  return bytes;
+}
+
+void reduce_region(const Region& region, std::span<const std::int64_t> dims,
+                   std::span<const std::int64_t> reduced, std::span<const DType> types,
+                   std::span<const void* const> operands, std::span<const void* const> inits,
+                   std::span<void* const> outputs, std::byte* scratch, Parallel& parallel) {
+  MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
+  const FoldedDims d(dims, reduced);
+  const Segments segments = segments_of(d, byte_width(types[0]));
+  if (segments.count == 0)
+    return fold_lanes(region, d, types, operands, inits, outputs, 1, 1, parallel);
+  // The body is associative, as the specification demands: each segment is folded alone, then the
+  // values of all in their order, with what is left behind them.
+  const std::int64_t stride = d.folded_strides.back(), results = product(d.kept);
+  const std::int64_t values[] = {results, segments.parts()};
+  FoldedDims lanes = d, left = d;
+  lanes.kept.push_back(segments.count);
+  lanes.kept_strides.push_back(segments.length * stride);
+  lanes.folded = std::span(&segments.length, 1);
+  lanes.folded_strides = std::span(&stride, 1);
+  left.kept.push_back(segments.left);
+  left.kept_strides.push_back(stride);
+  const std::int64_t left_at = segments.count * segments.length * stride;
+  std::array<void*, kMaxOperands> to{};
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    to[k] = scratch;
+    scratch += part_bytes(values, types[k]);
+    const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+    for (std::int64_t i = 0; segments.left > 0 && i < results; ++i) {
+      load_strided(static_cast<std::byte*>(to[k]) + (i * segments.parts() + segments.count) * width,
+                   static_cast<const std::byte*>(operands[k]) + left_at * width,
+                   static_cast<int>(width), left.kept, left.kept_strides, i * segments.left,
+                   static_cast<int>(segments.left));
+    }
+  }
+  const auto parts = std::span(to).first(types.size());
+  fold_lanes(region, lanes, types, operands, {}, parts, segments.count, segments.parts(), parallel);
+  reduce_region(region, values, kLastOfTwo, types, {parts.begin(), parts.end()}, inits, outputs,
+                scratch, parallel);
 }
 
 namespace {
@@ -244,7 +343,8 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
                           std::span<void* const> outputs, Parallel& parallel) {
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
   const int rank = window.rank(), last = rank - 1;
-  if (rank == 0) return reduce_region(region, dims, {}, types, operands, inits, outputs, parallel);
+  if (rank == 0)
+    return reduce_region(region, dims, {}, types, operands, inits, outputs, nullptr, parallel);
   const DimVector strides = dense_strides(dims), out_dims = window.output_dims(dims);
   const std::int64_t results = product(out_dims), positions = product(window.size);
   if (results == 0) return;

@@ -1,6 +1,6 @@
 // Reductions by any body, of several operands at once (argmax): reduce, and reduce_window over
-// windows with strides, dilations and padding. Sequential in the reduced elements, vectorised over
-// the results.
+// windows with strides, dilations and padding. Vectorised over the results; where they are few,
+// over segments of the reduced elements, too.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,15 @@ struct Window {
 };
 
 // operands: dense, all of the dimensions `dims`; inits: scalars; outputs: dense, the dimensions
-// without the reduced ones. The region takes (accumulators..., elements...).
+// without the reduced ones. The region takes (accumulators..., elements...). scratch:
+// reduce_region_scratch_bytes, 64-byte aligned.
+std::size_t reduce_region_scratch_bytes(std::span<const std::int64_t> dims,
+                                        std::span<const std::int64_t> reduced,
+                                        std::span<const DType> types);
 void reduce_region(const Region& region, std::span<const std::int64_t> dims,
                    std::span<const std::int64_t> reduced, std::span<const DType> types,
                    std::span<const void* const> operands, std::span<const void* const> inits,
-                   std::span<void* const> outputs, Parallel& parallel);
+                   std::span<void* const> outputs, std::byte* scratch, Parallel& parallel);
 
 // The region is not applied to padding and the holes of a base dilation
 // (kernels/reduce/reduce_definition.cc): a window of nothing else is the initial value.

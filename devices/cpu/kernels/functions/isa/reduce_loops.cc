@@ -78,7 +78,8 @@ struct Loops {
   using Acc = std::conditional_t<kWide, double, LaneValue>;
   // More of them where they are compared: loops of 16 are unrolled before they can become vectors,
   // and comparisons do not become vectors then.
-  static constexpr int kLanes = K == TileOp::kMaximum || K == TileOp::kMinimum ? 64 : 16;
+  static constexpr bool kOrderless = K == TileOp::kMaximum || K == TileOp::kMinimum;
+  static constexpr int kLanes = kOrderless ? 64 : 16;
 
   template <class X, class N>
   static void fill_identity(void* to, N n) {
@@ -111,10 +112,70 @@ struct Loops {
         for (int k = 0; k < kLanes; ++k)
           lanes[k] = combine<K>(lanes[k], static_cast<LaneValue>(d[i + k]));
       }
-      for (int k = 0; k < kLanes; ++k) total = combine<K>(total, static_cast<Acc>(lanes[k]));
+      if constexpr (kOrderless) {
+        total = combine<K>(total, static_cast<Acc>(fold_halves<kLanes>(lanes)));
+      } else {
+        for (int k = 0; k < kLanes; ++k) total = combine<K>(total, static_cast<Acc>(lanes[k]));
+      }
     }
     for (; i < n; ++i) total = combine<K>(total, static_cast<Acc>(static_cast<LaneValue>(d[i])));
     *static_cast<Acc*>(acc) = total;
+  }
+  // Where neither the order matters nor that an element counts twice: each half with the other.
+  template <int kWidth>
+  static LaneValue fold_halves(LaneValue* values) {
+    if constexpr (kWidth > 1) {
+      constexpr int kHalf = kWidth / 2;
+      for (int k = 0; k < kHalf; ++k) values[k] = combine<K>(values[k], values[k + kHalf]);
+      fold_halves<kHalf>(values);
+    }
+    return values[0];
+  }
+  // n is kWidth to 2 * kWidth.
+  template <int kWidth>
+  static LaneValue fold_ends(const T* data, int n) {
+    LaneValue values[kWidth];
+    for (int k = 0; k < kWidth; ++k) {
+      values[k] =
+          combine<K>(static_cast<LaneValue>(data[k]), static_cast<LaneValue>(data[n - kWidth + k]));
+    }
+    return fold_halves<kWidth>(values);
+  }
+  // acc[k] = the fold of row k of up to kMostRows. Short rows lie across the lanes, in each the
+  // elements keep their order.
+  static constexpr int kMostRows = 64;
+  static void fold_rows(Acc* acc, const T* data, int rows, int n) {
+    fill_identity<Acc>(acc, rows);
+    if (n >= 2 * kLanes) {
+      for (int k = 0; k < rows; ++k) row(acc + k, data + k * n, n);
+      return;
+    }
+    if constexpr (kOrderless) {
+      const auto fold = n >= 64 ? &fold_ends<64> : n >= 32 ? &fold_ends<32> : &fold_ends<16>;
+      if (n >= 16) {
+        for (int k = 0; k < rows; ++k) acc[k] = fold(data + k * n, n);
+        return;
+      }
+    }
+    LaneValue elements[kMostRows];
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < rows; ++k) elements[k] = static_cast<LaneValue>(data[k * n + i]);
+      flush(acc, elements, rows);
+    }
+  }
+  static void rows(void* out, const void* data, const void* init, int count, int n) {
+    const T* const d = static_cast<const T*>(data);
+    [[maybe_unused]] float wide[kIsSmallFloat<T> ? kTileElements : 1];
+    if constexpr (kIsSmallFloat<T>) widen(d, wide, count * n);
+    for (int r = 0; r < count; r += kMostRows) {
+      const int m = count - r < kMostRows ? count - r : kMostRows;
+      Acc acc[kMostRows];
+      if constexpr (kIsSmallFloat<T>)
+        Loops<float, K>::fold_rows(acc, wide + r * n, m, n);
+      else
+        fold_rows(acc, d + r * n, m, n);
+      finish(static_cast<T*>(out) + r, acc, init, m);
+    }
   }
   static void column(void* lanes, const void* data, int n) {
     if constexpr (kIsSmallFloat<T>) {
@@ -152,6 +213,7 @@ struct Loops {
               .lane_bytes = sizeof(LaneValue),
               .acc_identity = fill_identity<Acc, std::int64_t>,
               .row = row,
+              .rows = rows,
               .lane_identity = fill_identity<LaneValue, int>,
               .column = column,
               .flush = flush,
