@@ -12,6 +12,7 @@
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/mutex.h"
+#include "millrace/core/base/ref.h"
 
 namespace millrace {
 
@@ -34,19 +35,22 @@ class KeyValueStore {
 class LocalKeyValueStore final : public KeyValueStore {
  public:
   // The queue, borrowed, drives the deadlines of gets.
-  explicit LocalKeyValueStore(TimerQueue& timers) : timers_(timers) {}
+  explicit LocalKeyValueStore(TimerQueue& timers);
+  ~LocalKeyValueStore() override;
   Future<std::string> get(std::string_view key, CallOptions call = {}) override;
   Future<std::string> try_get(std::string_view key) override;
   Future<void> put(std::string_view key, std::string_view value) override;
 
  private:
+  class Wait;
   struct Entry {
     std::optional<std::string> value;
-    std::vector<Promise<std::string>> waiting;
+    std::vector<Ref<Wait>> waits;  // some may have ended
   };
+  using Entries = std::map<std::string, Entry, std::less<>>;
   TimerQueue& timers_;
   Mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_ MILLRACE_GUARDED_BY(mutex_);
+  Entries entries_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

@@ -12,6 +12,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/timer_queue.h"
+#include "tests/support/allocation_count.h"
 
 namespace millrace {
 namespace {
@@ -64,6 +65,37 @@ TEST_F(KeyValueStoreTest, DeadlineNamesTheKeyAndStopEndsTheWait) {
   ASSERT_TRUE(stopped.ready());
   EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
   EXPECT_TRUE(store_.put("late", "x").result()) << "no get waits any more";
+}
+
+TEST_F(KeyValueStoreTest, AGetThatComesTooLateAlwaysFails) {
+  EXPECT_TRUE(store_.put("there", "x").result());
+  std::stop_source stop;
+  stop.request_stop();
+  for (const char* key : {"there", "missing"}) {
+    const Future<std::string> late = store_.get(key, {.deadline = clock_.now()});
+    ASSERT_TRUE(late.ready() && !late.result());
+    EXPECT_EQ(late.result().error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_THAT(late.result().error().message(), HasSubstr(key));
+    const Future<std::string> stopped = store_.get(key, {.stop = stop.get_token()});
+    ASSERT_TRUE(stopped.ready() && !stopped.result());
+    EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
+  }
+}
+
+TEST_F(KeyValueStoreTest, GetsThatEndEarlyLeaveNothingBehind) {
+  if (!testing::kAllocationsCountable) GTEST_SKIP() << "the sanitizer has the allocator";
+  const auto allocations_of = [this](int gets) {
+    const testing::AllocationCount allocations;
+    for (int i = 0; i < gets; ++i) {
+      const Future<std::string> late = store_.get("late", {.deadline = clock_.now() + 1s});
+      clock_.advance(1s);
+      timers_.run_due();
+      EXPECT_FALSE(late.result());
+    }
+    return allocations.count();
+  };
+  allocations_of(100);
+  EXPECT_EQ(allocations_of(1000), 1000 * allocations_of(1)) << "what waits in the store grows";
 }
 
 TEST_F(KeyValueStoreTest, WhatWaitsWhenTheStoreGoesIsAborted) {
