@@ -131,14 +131,14 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
       state_ == State::kClosed ? handed->drop() : handed->run();
     }
     ++ran;
-    if (state_ == State::kClosed) break;
+    if (state_ == State::kClosed || forked()) break;
     if (ran >= limits.max || options_.clock->now() - begin >= limits.budget) break;
   }
   drains_.fetch_add(1, std::memory_order_relaxed);  // counts
   ran_.fetch_add(ran, std::memory_order_relaxed);
   draining_ = false;
   draining_here = outer;
-  if (state_ != State::kClosed) {  // CQ-3 and CQ-4
+  if (state_ != State::kClosed && !forked()) {  // CQ-3 and CQ-4
     set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
     // A callback that turned its loop itself may have used up the wake-up of its own close().
     if (more || (state_ == State::kOpen && close_asked_.load())) wake();

@@ -540,5 +540,25 @@ TEST_P(BridgeTest, ChildThatRevivesTheLoopHasItWithoutTheBridgeAndTheParentKeeps
   }
 }
 
+TEST_P(BridgeTest, AForkInsideItsWorkRunsNoMoreOfItInTheChild) {  // CQ-6
+  for (const bool reset : {false, true}) {
+    auto shared = loop->make_bridge();
+    pid_t child = -1;
+    int seen = 0;
+    post(shared->executor(), [&] {
+      child = fork();
+      if (child == 0 && reset) shared.reset();
+    });
+    post(shared->executor(), [&] { ++seen; });
+    for (int turns = 0; turns < 10 && (child == -1 || (child != 0 && seen == 0)); ++turns)
+      loop->turn();
+    if (child == 0) _exit(seen == 0 && !HasFailure() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(seen, 1);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
