@@ -50,7 +50,8 @@ struct Events {
     event_active(self->turn.get(), EV_READ, 0);  // runs next, in the same turn of the base
   }
   static void on_turn(evutil_socket_t /*descriptor*/, short /*events*/, void* argument) {
-    static_cast<Events*>(argument)->queue->drain();  // may free this
+    const auto* const self = static_cast<Events*>(argument);
+    if (self->queue != nullptr) self->queue->drain();  // may free this
   }
 };
 
