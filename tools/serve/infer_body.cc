@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -338,11 +339,12 @@ Result<std::vector<WantedOutput>> parse_outputs(const RequestJson& json, bool bi
   const RequestJson* const list = member(json, "outputs");
   if (list == nullptr) return outputs;
   if (!list->is_array()) return bad("'outputs' is no list");
+  std::set<std::string> names;  // a client may list as many as a body holds
   for (const RequestJson& one : *list) {
     if (!one.is_object()) return bad("an output is no object");
     WantedOutput output;
     MILLRACE_TRY(output.name, text_of(one, "name", "an output"));
-    if (std::ranges::find(outputs, output.name, &WantedOutput::name) != outputs.end())
+    if (!names.insert(output.name).second)
       return bad("output '" + output.name + "' is asked for twice");
     MILLRACE_TRY(output.binary, flag_of(one, "binary_data", binary));
     outputs.push_back(std::move(output));

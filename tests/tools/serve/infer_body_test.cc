@@ -147,6 +147,15 @@ TEST(InferBodyTest, AMillionListsAreRefusedBeforeTheyTakeMemory) {
   EXPECT_NE(request.error().message().find("more than 1048576 lists"), std::string::npos);
 }
 
+// Were each compared with all before it, these would take the thread that reads for minutes.
+TEST(InferBodyTest, ManyOutputsAreReadInOneGo) {
+  std::string outputs = R"({"inputs":[],"outputs":[)";
+  for (int i = 0; i < 300000; ++i) outputs += R"({"name":")" + std::to_string(i) + R"("},)";
+  const auto request = parse(outputs + R"({"name":"299999"}]})");
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().message(), "output '299999' is asked for twice");
+}
+
 TEST(InferBodyTest, BracketsInATextNestNothing) {
   const std::string id = "\\" + std::string(100, '[') + '"' + std::string(100, '{');
   const std::string quoted =
