@@ -34,6 +34,8 @@ namespace {
 constexpr int kMostDepth = devices::kMaxRank + 4;
 // No body holds more elements than bytes.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+// Errors name what a client has sent, which it may have made long. The loop writes them.
+constexpr std::size_t kMostErrorBytes = 4096;
 
 std::unexpected<Error> bad(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -535,7 +537,8 @@ Result<InferAnswer> make_npy_answer(const RowOutputs& outputs) {
 }
 
 std::string error_body(std::string_view message) {
-  return R"({"error":)" + json_quoted(message) + "}";
+  if (message.size() <= kMostErrorBytes) return R"({"error":)" + json_quoted(message) + "}";
+  return error_body(std::string(message.substr(0, kMostErrorBytes - 3)) + "...");
 }
 
 }  // namespace millrace::serve

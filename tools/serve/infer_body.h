@@ -62,7 +62,7 @@ Result<InferAnswer> make_infer_answer(const std::string& model, const InferReque
                                       const transfer::RowOutputs& outputs);
 // The one output as .npy. kInvalidArgument: the model has several.
 Result<InferAnswer> make_npy_answer(const transfer::RowOutputs& outputs);
-// {"error": "..."}
+// {"error": "..."}, with the beginning of a message that is long.
 std::string error_body(std::string_view message);
 
 }  // namespace millrace::serve

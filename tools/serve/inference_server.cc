@@ -227,8 +227,10 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
                               std::to_string(model->inputs().size()) +
                               " inputs, and an .npy body is one; ask by JSON");
   };
-  if (encoding.empty() && json_bytes->value_or(sent.bytes.size()) <= kLargeBytes)
-    return run(inference, parse());
+  // Binary tensors behind JSON are not read; an .npy body, which has none, is read whole.
+  const std::size_t read =
+      inference->npy ? sent.bytes.size() : json_bytes->value_or(sent.bytes.size());
+  if (encoding.empty() && read <= kLargeBytes) return run(inference, parse());
   if (reading_ >= kMostReading) {
     return end(inference, millrace::fail(ErrorCode::kResourceExhausted,
                                          std::to_string(reading_) +
@@ -286,7 +288,7 @@ void InferenceServer::run(const Ref<Inference>& inference, Result<InferRequest> 
 
 void InferenceServer::answer_rows(const Ref<Inference>& inference, const Result<RowOutputs>& rows) {
   if (!rows) return end(inference, std::unexpected(rows.error()));
-  if (inference->npy || bytes_of(*rows) <= kLargeBytes)
+  if (inference->npy || bytes_of(*rows) + inference->request.id.size() <= kLargeBytes)
     return end(inference, inference->make_answer(*rows));
   make_ready()
       .then(*options_.large,

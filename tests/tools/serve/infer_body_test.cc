@@ -238,6 +238,15 @@ TEST(InferBodyTest, EveryDatatypeIsWrittenAsItIsRead) {
   }
 }
 
+TEST(InferBodyTest, AnErrorIsNoLongerThanAPersonReads) {
+  const auto request = parse(with_input(R"({"name":")" + std::string(1000000, 'x') + R"("})"));
+  ASSERT_FALSE(request);
+  const std::string body = error_body(request.error().message());
+  EXPECT_LT(body.size(), 10000U);
+  EXPECT_TRUE(body.starts_with(R"({"error":"input 'xxx)"));
+  EXPECT_TRUE(body.ends_with("xxx...\"}"));
+}
+
 TEST(InferBodyTest, AnNpyBodyIsTheOneInputAndTheOneOutput) {
   const HostArray array = array_of<float>(DType::kF32, {1, 2});
   const auto written = make_npy_answer({{"y", array}});

@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,16 @@ class PausedExecutor final : public Executor {
   std::mutex mutex_;
   std::vector<Work*> held_;
   bool free_ = false;
+};
+
+// Runs all at once, and knows how many pieces there were.
+class CountingExecutor final : public Executor {
+ public:
+  void submit(Work* work) noexcept override {
+    ++submitted;
+    work->run();
+  }
+  std::atomic<int> submitted = 0;
 };
 
 // A server of one model on so many devices, whose loop has a thread of its own.
@@ -179,6 +190,29 @@ TEST(InferenceServerTest, LargeBodiesThatWaitToBeReadAreLimitedAndOthersPass) {
     EXPECT_TRUE(status == 200 || status == 429) << status;
   }
   EXPECT_EQ(late.post(kInfer, body).status, 200);
+}
+
+// The loop, on which the others wait, neither reads nor writes what is long.
+TEST(InferenceServerTest, WhatAClientMakesLongIsReadAndWrittenElsewhere) {
+  CountingExecutor large;
+  Rig rig(1, &large);
+  Client client(rig.port());
+  const std::string id(20000, 'i');
+  std::string row = kRow;
+  row.replace(row.rfind('}'), 1, R"(,"id":")" + id + R"("})");
+  const Reply answer = client.post(kInfer, row);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_NE(answer.body.find(id), std::string::npos);
+  EXPECT_EQ(large.submitted, 2) << "one reads, one writes";
+
+  const std::string npy(20000, 'n');
+  EXPECT_EQ(client
+                .post(kInfer, npy,
+                      "Content-Type: application/x-npy\r\n"
+                      "Inference-Header-Content-Length: 1\r\n")
+                .status,
+            400);
+  EXPECT_EQ(large.submitted, 3) << "the header says nothing of such a body";
 }
 
 TEST(InferenceServerTest, ABodyThatIsReadWhileADrainBeginsIsAnswered) {
