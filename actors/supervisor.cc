@@ -136,14 +136,17 @@ void Supervisor::restart(std::size_t index, const Exit& exit) {
   MILLRACE_LOG(kWarning, "actors",
                "supervisor '" + context().name() + "' restarts '" + child.spec.name + "', which " +
                    text_of(exit));
-  if (child.spec.options.pause == Duration()) return start(index);
   // The cell is the executor: what waits keeps it.
-  auto start_after_pause = [this, home = Ref<ActorCell>::share(&cell()),
-                            index](const Status& waited) {
-    if (waited && context().state() == ActorState::kRunning) start(index);
+  auto start_again = [this, home = Ref<ActorCell>::share(&cell()), index] {
+    if (context().state() == ActorState::kRunning) start(index);
   };
+  // A turn of its own: the supervisor does its other work between, however often a start fails.
+  if (child.spec.options.pause == Duration()) return post(cell(), std::move(start_again));
   sleep_until(now + child.spec.options.pause, *environment.timers, context().stop_token())
-      .then(cell(), std::move(start_after_pause))
+      .then(cell(),
+            [start_again = std::move(start_again)](const Status& waited) {
+              if (waited) start_again();
+            })
       .ignore();
 }
 

@@ -209,6 +209,29 @@ TEST_F(SupervisorTest, AConstructorThatThrowsAtTheFirstStartEscalatesAndLeavesNo
   });
 }
 
+class Late final : public Actor {
+ public:
+  explicit Late(int* failing_starts) {
+    if (--*failing_starts >= 0) throw std::runtime_error("not yet");
+  }
+};
+
+TEST_F(SupervisorTest, AConstructorThatThrowsAgainAndAgainTakesNoStackAndHoldsUpNoMessage) {
+  Simulation sim(1);
+  int failing_starts = 100000;
+  const ChildOptions options{.limit = {.restarts = 1000000}};
+  const auto root =
+      sim.actors()
+          .spawn<Supervisor>("root", {}, std::vector{child<Late>("late", options, &failing_starts)})
+          .value();
+  EXPECT_TRUE(sim.run(Supervisor::child<Late>(root, "late")));
+  EXPECT_GT(failing_starts, 0);
+  sim.run_until_idle();
+  EXPECT_LT(failing_starts, 0);
+  EXPECT_TRUE(sim.actors().find<Late>("late"));
+  sim.finish();
+}
+
 TEST_F(SupervisorTest, ARestartWaitsForItsPause) {
   for_each_seed(10, [](Simulation& sim) {
     Script script;
