@@ -26,7 +26,7 @@ FakeSource::FakeSource(const FakeSourceOptions& options)
     : options_(options),
       fields_{Field{"images", Shape(DType::kU8, {options.height, options.width})},
               Field{"labels", Shape(DType::kU8, {})}} {
-  MILLRACE_CHECK(options.classes > 0 && options.classes <= 256, "a class is one byte");
+  MILLRACE_CHECK(options.classes > 0 && options.classes <= kMostClasses, "a class is one byte");
   const std::int64_t columns = (options.width + kCell - 1) / kCell;
   patterns_.reserve(static_cast<std::size_t>(options.classes * options.height * options.width));
   for (int c = 0; c < options.classes; ++c) {

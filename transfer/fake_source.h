@@ -15,7 +15,7 @@ struct FakeSourceOptions {
   std::uint64_t items = 60'000;
   std::int64_t height = 28;
   std::int64_t width = 28;
-  int classes = 10;  // 1 to 256
+  int classes = 10;  // 1 to FakeSource::kMostClasses
   std::uint64_t seed = 0;
   // Items from this one on: another range of the same data, for a test split.
   std::uint64_t first_item = 0;
@@ -25,6 +25,8 @@ struct FakeSourceOptions {
 // bytes depend on (seed, item) alone. Thread-safety: immutable.
 class FakeSource final : public ItemSource {
  public:
+  static constexpr int kMostClasses = 256;  // a label is a byte
+
   explicit FakeSource(const FakeSourceOptions& options);
 
   std::uint64_t items() const override { return options_.items; }

@@ -52,6 +52,17 @@ Result<Data> fake_data(const Model& model, std::uint64_t seed) {
                 "--fake-data makes images of height x width; those of model '" + model.name() +
                     "' have " + std::to_string(shape.size()) + " dimensions");
   }
+  if (shape[0] < 1 || shape[1] < 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--fake-data makes images of a pixel or more; those of model '" + model.name() +
+                    "' are " + std::to_string(shape[0]) + "x" + std::to_string(shape[1]));
+  }
+  if (model.classes() < 1 || model.classes() > FakeSource::kMostClasses) {
+    return fail(ErrorCode::kInvalidArgument, "--fake-data makes labels of 1 to " +
+                                                 std::to_string(FakeSource::kMostClasses) +
+                                                 " classes; model '" + model.name() + "' has " +
+                                                 std::to_string(model.classes()));
+  }
   transfer::FakeSourceOptions options{.items = kFakeTrainItems,
                                       .height = shape[0],
                                       .width = shape[1],

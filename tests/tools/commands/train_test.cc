@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -96,6 +97,28 @@ TEST(TrainCommandTest, WithoutATerminalPlainLinesGoToStderrAndTheReportToStdout)
   const Outcome quiet = run_millrace(train({"--fake-data", "--max-steps", "2", "--quiet"}));
   EXPECT_EQ(quiet.code, 0);
   EXPECT_THAT(quiet.err, IsEmpty());
+}
+
+TEST(TrainCommandTest, FakeDataForAModelThatTheyCannotFitAreRefused) {
+  struct Row {
+    const char* fact;
+    Json value;
+    const char* says;
+  };
+  for (const Row& row : {Row{"classes", 1000, "labels of 1 to 256 classes; model 'mnist' has 1000"},
+                         Row{"classes", 0, "model 'mnist' has 0"},
+                         Row{"image_shape", {0, 28}, "those of model 'mnist' are 0x28"},
+                         Row{"image_shape", {28, -1}, "those of model 'mnist' are 28x-1"}}) {
+    std::ifstream in(mnist_model() + "/manifest.json");
+    Json manifest = Json::parse(in);
+    manifest["model"][row.fact] = row.value;
+    const std::string text = manifest.dump();
+    const testing::TempFolder model;
+    model.write("manifest.json", std::as_bytes(std::span(text)));
+    const Outcome o = run_millrace({"train", "--model", model.path(), "--fake-data"});
+    EXPECT_EQ(o.code, 1) << row.value;
+    EXPECT_THAT(o.err, HasSubstr(row.says));
+  }
 }
 
 // The signal comes in the middle of a training that would take hours.
