@@ -142,6 +142,7 @@ class Process final : public TrainingWorld {
   const pid_t pid_;
   Told told;
   std::vector<std::size_t> worlds;
+  std::uint64_t steps = 0;  // as it reports at its end
 
  private:
   void open(const Ref<net::Job>& job) {
@@ -230,6 +231,7 @@ class Launch {
       const auto report = process.report();
       EXPECT_TRUE(report || report.error().detail<net::WorkDone>() != nullptr)
           << process.rank_ << ": " << report.error().to_string();
+      if (report) process.steps = report->steps;
       process.close();
       host_->ended(process.rank_);
       host_->over({.rank = process.rank_, .host = "alpha", .pid = process.pid_}, true);
@@ -305,6 +307,22 @@ TEST(TrainElasticTest, LossesAreThoseOfAnUndisturbedRunWhateverDies) {
     launch.end();
     expect_same(launch, whole);
     expect_commits_count(launch, plan.commit_every);
+    sim.finish();
+  });
+}
+
+TEST(TrainElasticTest, AProcessThatIsStartedAnewReportsTheStepsOfTheWholeRun) {
+  const Plan plan;
+  for_each_seed(10, [&](Simulation& sim) {
+    Launch launch(sim, plan);
+    for (int death = 0; death < 2; ++death) {
+      launch.run_until(6 + 6 * static_cast<std::uint64_t>(death) + sim.below(3));
+      launch.kill(0);
+      sim.run_for(milliseconds(sim.below(600)));
+      launch.start(0);
+    }
+    const std::vector<Process*> ended = launch.end();
+    for (const Process* const process : ended) EXPECT_EQ(process->steps, 20U) << process->rank_;
     sim.finish();
   });
 }

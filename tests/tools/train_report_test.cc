@@ -105,6 +105,17 @@ TEST_F(ReportTest, ARunWithoutAStepSaysSoAndBlamesNothing) {
   EXPECT_TRUE(json["bottleneck"].is_null());
 }
 
+// Rank 0 of a job, started anew: the steps are the run's, the times its own.
+TEST_F(ReportTest, StepsBeforeThisProcessCountButTakeNoTime) {
+  inputs_.steps_before = 200;
+  EXPECT_THAT(report().to_text(), HasSubstr("300, the last 100 of them in 1.0 s, 12800 images/s"));
+  EXPECT_EQ(nlohmann::json::parse(report().to_json())["steps"], 300);
+  inputs_ = {};
+  inputs_.steps_before = 300;
+  EXPECT_EQ(report().to_text(),
+            "steps                   300, all before this process was started\n");
+}
+
 TEST_F(ReportTest, ImagesPerSecondCountTheGlobalBatch) {
   EXPECT_DOUBLE_EQ(report().images_per_second, 12'800);
 }

@@ -220,6 +220,7 @@ TrainingReport Attempt::figures() const {
   inputs.cpu = used_between(run_.cpu_before, parts_.cpu_meter());
   inputs.time = last_done_ - *run_.started;
   inputs.steps = run_.losses.size();
+  inputs.steps_before = run_.first_step - std::min(run_.first_step, run_.begin_step);
   inputs.items = static_cast<std::uint64_t>(
       std::accumulate(run_.rows.begin(), run_.rows.end(), std::int64_t{0}));
   fill_figures(inputs, report);

@@ -44,7 +44,8 @@ struct RunState {
   RunIdentity identity;                      // known before the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
   std::string resumed_from;                  // the checkpoint that the run itself resumed
-  std::uint64_t first_step = 0;              // of the run
+  std::uint64_t begin_step = 0;              // of the run, which others may have begun
+  std::uint64_t first_step = 0;              // of losses
   std::shared_ptr<const Committed> committed;
   std::map<std::string, devices::Executable> programs;  // compiled, by file
   std::optional<TimePoint> started;                     // the first step
@@ -108,7 +109,7 @@ class Attempt {
   Task<void> agree_on_facts();
   Task<void> find_start();
   Task<OpenedCheckpoints> open_folder();
-  Task<void> agree_on_start(Result<OpenedCheckpoints> opened);
+  Task<void> agree_on_start(Result<OpenedCheckpoints> opened, collectives::Rank begun);
   Task<std::int64_t> agree(collectives::AgreeOp op, std::int64_t value);
   Task<collectives::Rank> first_rank_with(bool condition);
   Status resume_from_committed();

@@ -23,9 +23,10 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 // What a process says to the others of the start.
 struct Start {
-  std::string path;      // of the checkpoint to resume; empty: none, or one in memory
-  std::string manifest;  // its text; empty: the run begins
-  std::string error;     // of rank 0, that ends the run; empty: none
+  std::string path;              // of the checkpoint to resume; empty: none, or one in memory
+  std::string manifest;          // its text; empty: the run begins
+  std::string error;             // of rank 0, that ends the run; empty: none
+  std::uint64_t begin_step = 0;  // of the run, of a process that has begun it
   // How the attempt before ended, where there was one.
   std::string interruption;      // its error; empty: a rank waited to join
   std::uint64_t steps = 0;       // that had ended
@@ -41,7 +42,8 @@ std::string to_payload(const Start& start) {
   net::WireWriter out;
   for (const std::string* text : {&start.path, &start.manifest, &start.error, &start.interruption})
     out.text(*text);
-  for (const std::uint64_t number : {start.steps, start.elapsed_ns, start.recoveries})
+  for (const std::uint64_t number :
+       {start.begin_step, start.steps, start.elapsed_ns, start.recoveries})
     out.number(number);
   const net::WireBytes bytes = out.take();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -54,7 +56,8 @@ Result<Start> parse_start(const std::string& payload) {
   start.manifest = in.text(kMostManifest);
   start.error = in.text(kMostManifest);
   start.interruption = in.text(kMostError);
-  for (std::uint64_t* const number : {&start.steps, &start.elapsed_ns, &start.recoveries})
+  for (std::uint64_t* const number :
+       {&start.begin_step, &start.steps, &start.elapsed_ns, &start.recoveries})
     *number = in.number(kMostNumber);
   MILLRACE_TRY_STATUS(in.end("what a rank says of the start"));
   return start;
@@ -67,16 +70,17 @@ Result<Start> parse_start(const std::string& payload) {
 Task<void> Attempt::find_start() {
   Result<OpenedCheckpoints> opened = OpenedCheckpoints();
   const bool looks = options_.checkpoint && run_.folder == nullptr;
+  Rank begun{-1};
   if (looks) MILLRACE_AWAIT_STATUS(find_identity());
   if (elastic()) {
-    MILLRACE_AWAIT(const Rank begun, first_rank_with(run_.begun));
-    goes_on_ = index(begun) >= 0;
+    MILLRACE_AWAIT(begun, first_rank_with(run_.begun));
   }
+  goes_on_ = index(begun) >= 0;
   if (looks && has_first_rank()) {
     Task<OpenedCheckpoints> opening = open_folder();
     opened = co_await std::move(opening);
   }
-  if (elastic() || (spans() && looks)) MILLRACE_AWAIT_STATUS(agree_on_start(opened));
+  if (elastic() || (spans() && looks)) MILLRACE_AWAIT_STATUS(agree_on_start(opened, begun));
   MILLRACE_CO_TRY_STATUS(opened);
   if (opened->folder) run_.folder = std::move(opened->folder);
   if (!spans() && !elastic()) {
@@ -88,6 +92,7 @@ Task<void> Attempt::find_start() {
   }
   const bool begins = run_.losses.empty() && run_.first_step == 0;
   if (begins && begin_) run_.first_step = begin_->step;
+  if (!goes_on_) run_.begin_step = run_.first_step;
 }
 
 // A run that has begun goes on with what the folder has, whatever it was asked for.
@@ -119,7 +124,7 @@ Task<Rank> Attempt::first_rank_with(bool condition) {
 }
 
 // Without a limit of its own: rank 0 may read long.
-Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
+Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened, Rank begun) {
   const auto step_of = [](const std::shared_ptr<const Committed>& committed) {
     return committed ? static_cast<std::int64_t>(committed->manifest.step) : -1;
   };
@@ -133,7 +138,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   MILLRACE_AWAIT(const Rank reporter, first_rank_with(run_.interruption.has_value()));
   root_ = index(holder) >= 0 ? holder : Rank{0};
 
-  Start start;
+  Start start{.begin_step = run_.begin_step};
   if (!opened) start.error = opened.error().message();
   if (is_here(holder)) {
     MILLRACE_CO_TRY(start.manifest, run_.committed->manifest.to_text());
@@ -149,7 +154,8 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   }
   std::vector<Future<Payloads>> meetings;
   for (const ProcessGroup& rank : ranks_) {
-    const bool says = rank.rank() == Rank{0} || rank.rank() == holder || rank.rank() == reporter;
+    const Rank sayers[] = {Rank{0}, holder, begun, reporter};
+    const bool says = std::ranges::find(sayers, rank.rank()) != std::end(sayers);
     meetings.push_back(rank.rendezvous("start", says ? to_payload(start) : "", {}, call_));
   }
   MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
@@ -168,6 +174,10 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
     run_.resumed_from = held.path;
   } else if (index(holder) >= 0) {
     begin_ = run_.committed->manifest;
+  }
+  if (index(begun) >= 0) {
+    MILLRACE_CO_TRY(const Start earlier, parse_start(said.at(at(begun))));
+    run_.begin_step = earlier.begin_step;
   }
   run_.begun = opened.has_value();
   if (index(reporter) < 0) co_return;

@@ -202,7 +202,8 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   const Duration kept = inputs.events_time == Duration() ? inputs.time : inputs.events_time;
   const auto steps = static_cast<double>(inputs.steps);
   const double kept_steps = inputs.time == Duration() ? steps : steps * share(kept, inputs.time);
-  report.steps = inputs.steps;
+  report.steps = inputs.steps_before + inputs.steps;
+  report.steps_here = inputs.steps;
   report.time = inputs.time;
   report.step_ms_median = percentile(inputs.step_times, 0.5);
   report.step_ms_p99 = percentile(inputs.step_times, 0.99);
@@ -249,15 +250,18 @@ std::string TrainingReport::to_text() const {
     line("test accuracy", percent(*test_accuracy) + " of " + std::to_string(test_items) +
                               " items, loss " + format("%.4f", *test_loss));
   }
-  if (steps == 0) {
-    line("steps", "none: the run was resumed after its last step");
+  const std::string count = std::to_string(steps);
+  if (steps_here == 0) {
+    line("steps", steps == 0 ? "none: the run was resumed after its last step"
+                             : count + ", all before this process was started");
     return text;
   }
-  line("steps", std::to_string(steps) + " in " + format("%.1f s", seconds(time)) + ", " +
-                    format("%.0f images/s", images_per_second));
+  line("steps",
+       count + (steps_here < steps ? ", the last " + std::to_string(steps_here) + " of them" : "") +
+           " in " + format("%.1f s", seconds(time)) + ", " +
+           format("%.0f images/s", images_per_second));
   if (recoveries > 0) {
-    line("recoveries", std::to_string(recoveries) +
-                           " from failures of devices; the time of steps done again is included");
+    line("recoveries", std::to_string(recoveries) + "; the time of steps done again is included");
   }
   line("time per step", ms(step_ms_median) + " median, " + ms(step_ms_p99) + " p99");
   const StageTimes& s = stage_ms;

@@ -48,16 +48,17 @@ struct PeakBytes {
   std::vector<std::size_t> in_flight;  // per device: launches and transfers
 };
 
-// Losses, accuracy and steps are those of the run; what is said of devices and loading, of the
-// devices here.
+// Accuracy, steps and recoveries are those of the run; losses and times, of the steps that were
+// done since this process has joined it; what is said of devices and loading, of the devices here.
 struct TrainingReport {
   std::uint64_t steps = 0;
-  std::vector<double> losses;           // of every step, mean over the rows
-  std::uint64_t recoveries = 0;         // from failures of devices; some steps were done twice
+  std::uint64_t steps_here = 0;         // of these, since this process has joined
+  std::vector<double> losses;           // of every step here, mean over the rows
+  std::uint64_t recoveries = 0;         // from failures; some steps were done twice
   std::optional<double> test_accuracy;  // share of the test items, 0 to 1
   std::optional<double> test_loss;
   std::uint64_t test_items = 0;
-  Duration time{};  // of the steps
+  Duration time{};  // of the steps here
   double step_ms_median = 0;
   double step_ms_p99 = 0;
   double images_per_second = 0;
@@ -84,8 +85,9 @@ struct ReportInputs {
       data_waits;  // per device: sum of the times that steps waited for their batch
   CpuUsage cpu;    // over the steps; nothing known: no word about cores
   Duration time{};
-  std::uint64_t steps = 0;
-  std::uint64_t items = 0;  // of all these steps
+  std::uint64_t steps = 0;         // all that is above is of these
+  std::uint64_t items = 0;         // of all these steps
+  std::uint64_t steps_before = 0;  // of the run, before this process has joined it
 };
 
 // Pure. Fills the figures of the report; accuracy and losses are the caller's.

@@ -186,7 +186,7 @@ TEST(TrainProcessesTest, RankThatIsStartedAnewLeadsToTheSameLosses) {
     EXPECT_THAT(recoveries[0]["error"].get<std::string>(),
                 HasSubstr("rank " + std::to_string(killed)));
     const Json done = events(o.out, "done")[0];
-    for (const char* const field : {"final_loss", "test_accuracy", "test_loss"})
+    for (const char* const field : {"steps", "final_loss", "test_accuracy", "test_loss"})
       EXPECT_EQ(done[field], wanted[field]) << field;
     EXPECT_EQ(events(o.out, "start").size(), 1U);
     EXPECT_EQ(events(o.out, "launch_done")[0]["restarts"], 1);
