@@ -173,8 +173,8 @@ void Connection::write() {
     if (!taken) {
       // What the other end said last may still be there: its end is found by reading.
       write_failed_ = true;
-      if (other_left_) finish(EndCause::kReset, {});
-      return;
+      if (other_left_) return finish(EndCause::kReset, {});
+      break;
     }
     if (*taken == 0) {
       waits_writable_ = true;
@@ -197,6 +197,20 @@ void Connection::write() {
     give_spare_bytes(std::move(sent->payload));
     sent->sent.set_value();
   }
+  // The sink may wait for one of these, and until it is done no end is found.
+  if (stream_ && write_failed_ && sink_busy_) fail_unsent();
+}
+
+void Connection::fail_unsent() {
+  Queue unsent;
+  std::optional<Error> error;
+  {
+    MutexLock lock(mutex_);
+    error = error_of({EndCause::kReset, "it takes no more"});
+    unsent.swap(queue_);
+    queued_ = 0;
+  }
+  for (Outgoing& outgoing : unsent) outgoing.sent.set_error(*error);
 }
 
 void Connection::read() {
@@ -301,7 +315,9 @@ bool Connection::take(Frame frame) {
             [self = self()](const Result<void>& result) {
               self->sink_busy_ = false;
               if (result) return self->read();
-              self->finish(EndCause::kProtocolError, result.error().message());
+              const bool cut = self->write_failed_;  // see write()
+              self->finish(cut ? EndCause::kReset : EndCause::kProtocolError,
+                           result.error().message());
             })
       .ignore();
   return false;

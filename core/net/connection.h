@@ -2,7 +2,8 @@
 // entrance.h, which makes them; frame.h.
 //
 //  - CN-1 frames arrive in the order in which their send() calls were made, each once, or not.
-//  - CN-2 every send() completes once: when the stream has taken its bytes, or with the end.
+//  - CN-2 every send() completes once: when the stream has taken its bytes, or with the end; where
+//    the stream takes no more while the sink is busy, before it.
 //  - CN-3 end() completes once, after the last frame was given to the sink and the sink is gone.
 //  - CN-4 two-phase goodbye: close() says goodbye behind what was sent; the other end answers and
 //    ends too. So neither takes the end for a failure, whichever process exits first.
@@ -132,6 +133,7 @@ class Connection final : public RefCounted {
   Error error_of(const ConnectionEnd& end) const MILLRACE_REQUIRES(mutex_);
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
+  void fail_unsent();
   void read();
   Next read_and_answer(int& reads);
   void when_ready(const Future<unsigned>& ready, std::function<void()> work);

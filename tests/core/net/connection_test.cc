@@ -196,6 +196,43 @@ TEST(ConnectionTest, ASinkThatTakesItsTimeHoldsTheOtherEndBack) {
   EXPECT_EQ(came, 9u);
 }
 
+// What it waits for may be what ends the wait: the end itself is found by reading.
+TEST(ConnectionTest, ASinkThatWaitsForItsSendsHearsThatTheOtherEndIsGone) {
+  for (const bool passes_on : {false, true}) {
+    Simulation sim(5);
+    Pair pair(sim, {.stalls = 0, .most_room = 512});
+    Promise<void> go_on;
+    pair.b->set_sink([held = go_on.future()](const Frame&) { return held; });
+    EXPECT_TRUE(sim.run(pair.a->send(numbered(0))).has_value());
+    sim.run_for(std::chrono::seconds(1));
+    std::vector<Future<void>> answers;
+    pair.a->set_sink([&](const Frame& frame) {
+      answers.push_back(pair.a->send(numbered(frame.header.sequence, 10'000)));
+      if (passes_on) return answers.back();
+      return answers.back()
+          .then(sim.executor(),
+                [&](const Result<void>&) {
+                  answers.push_back(pair.a->send(numbered(0)));
+                  return answers.back();
+                })
+          .then(inline_executor(), [](const Result<void>&) {});
+    });
+    for (std::uint64_t i = 0; i < 3; ++i) pair.b->send(numbered(i)).ignore();
+    sim.run_for(std::chrono::seconds(1));
+    ASSERT_EQ(answers.size(), 1u);
+    EXPECT_FALSE(answers[0].ready());
+    pair.network.cut_all();
+    sim.run_for(std::chrono::seconds(1));
+    ASSERT_TRUE(pair.a->end().ready());
+    EXPECT_EQ(pair.end(pair.a).cause, EndCause::kReset);
+    for (const auto& answer : answers) {
+      ASSERT_TRUE(answer.ready() && !answer.result());
+      EXPECT_EQ(answer.result().error().code(), ErrorCode::kUnavailable);
+    }
+    go_on.set_value();
+  }
+}
+
 TEST(ConnectionTest, GarbageIsAProtocolErrorAndTheOtherEndIsCutOff) {
   Simulation sim(2);
   Pair pair(sim, {}, {.max_payload = 100});
