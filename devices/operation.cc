@@ -94,14 +94,14 @@ void Operation::take_argument(const Argument& argument, Buffer& slot) {
   }
 }
 
-void Operation::input_done() {
+void Operation::input_done(bool here) {
   if (pending_.fetch_sub(1) != 1) return release();
-  signal_all(Seat::kInputs);
+  signal_all(Seat::kInputs, here);
 }
 
-void Operation::signal_all(Seat::Signal signal) {
-  for (Seat& seat : seats_.first(seats_.size() - 1)) seat.signal(signal);
-  seats_.back().signal_last(signal);
+void Operation::signal_all(Seat::Signal signal, bool here) {
+  for (Seat& seat : seats_.first(seats_.size() - 1)) seat.signal(signal, here);
+  seats_.back().signal_last(signal, here);
 }
 
 void Operation::seat_at(Seat& seat, DeviceBody& device) {
@@ -140,7 +140,7 @@ void Operation::enter() {
   entering_ = outer;
   if (!waits) return;
   add_ref();
-  input_done();
+  input_done(!spanning());
 }
 
 void Operation::watch(const CallOptions& options) {

@@ -185,9 +185,9 @@ class Operation : public Pooled {
     }
     return refs != 0;
   }
-  // These take the caller's reference.
-  void input_done();
-  void signal_all(Seat::Signal signal);
+  // These take the caller's reference. here: as in Seat::signal.
+  void input_done(bool here = true);
+  void signal_all(Seat::Signal signal, bool here = true);
   void cancel(ErrorCode code, std::string_view why);
   void destroy();
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "millrace/core/async/bridged_thread.h"
@@ -104,6 +105,60 @@ TEST_P(OperationEndTest, ACallThatEndsLaterHoldsNothingAfterTheClose) {
   EXPECT_FALSE(all.ended.ready());
   done.set_value();
   EXPECT_TRUE(sim.run(all.ended));
+}
+
+// Keeps what is submitted until it is run, and calls back for each.
+class HookedExecutor final : public Executor {
+ public:
+  void submit(Work* work) noexcept override {
+    kept_.push(work);
+    on_submit();
+  }
+  void run_all() {
+    while (Work* const work = kept_.pop()) work->run();
+  }
+  std::function<void()> on_submit = [] {};
+
+ private:
+  WorkQueue kept_;
+};
+
+// Launches that span devices enter under the lock of their order: nothing may run there.
+TEST(OperationEnterTest, ArgumentsThatComeWhileALaunchEntersRunNothingUnderTheLock) {
+  Simulation sim(3);
+  NonBlockingClient client(2);
+  HookedExecutor compute;
+  Environment environment = sim.environment();
+  environment.compute = &compute;
+  const std::vector<Device> devices =
+      make_devices(client, {.environment = environment, .inline_when_idle = true});
+  compute.run_all();
+  const auto program = make_ref<TestProgram>(client);
+  Promise<Buffer> argument;
+  const std::vector<Argument> first = {argument.future()};
+  const std::vector<std::span<const Argument>> arguments = {first, {}};
+  // The last device's turn is on its way: another thread makes both, and has the argument.
+  int entered = 0;
+  compute.on_submit = [&] {
+    if (++entered != 2) return;
+    std::thread([&] {
+      compute.run_all();
+      argument.set(Buffer());
+    }).join();
+  };
+  bool inside = true;
+  program->in_launch = [&] { EXPECT_FALSE(inside); };
+
+  const Future<Buffers> launched = launch_spanning(devices, Executable(program), arguments);
+  inside = false;
+  compute.run_all();
+
+  EXPECT_TRUE(launched.ready());
+  for (const Device& device : devices) {
+    const Future<void> closed = device.close();
+    compute.run_all();
+    EXPECT_TRUE(closed.ready());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, OperationEndTest, ::testing::Values(1, 2));
