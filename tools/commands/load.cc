@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <csignal>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/load/load_run.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 namespace {
@@ -17,13 +17,6 @@ constexpr int kOpenConnections = 64;  // that an open loop has unless --clients 
 
 Duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
-
-Status write_picture(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << text;
-  if (out.flush()) return {};
-  return fail(ErrorCode::kDataLoss, "cannot write the picture to " + file);
 }
 
 std::string title_of(const LoadFlags& flags, const load::LoadSetting& setting) {
@@ -47,6 +40,8 @@ Result<ExitCode> load_command(const LoadFlags& flags, Console& console) {
         "' may be another machine, which a load can bring down; --any-host means it");
   }
   MILLRACE_TRY(setting.token, read_token(flags.token_file));
+  // Found before the run, not after it.
+  if (!flags.svg.empty()) MILLRACE_TRY_STATUS(transfer::NewFile::check(flags.svg));
   setting.plan = {.rate = flags.rate, .length = seconds_of(flags.seconds), .seed = flags.seed};
   setting.connections = flags.clients > 0 ? flags.clients : flags.rate > 0 ? kOpenConnections : 1;
   setting.rows = flags.rows;
@@ -66,9 +61,9 @@ Result<ExitCode> load_command(const LoadFlags& flags, Console& console) {
   const Result<load::LoadReport> report = load::run_load(setting, limits->call().stop);
   if (bar) console.words("\r\x1b[2K");
   if (!report) return std::unexpected(limits->at_end(report.error(), "before the first request"));
-  if (!flags.svg.empty())
-    MILLRACE_TRY_STATUS(write_picture(flags.svg, report->svg(title_of(flags, setting))));
   MILLRACE_TRY_STATUS(console.data(flags.json ? report->json() + "\n" : report->words()));
+  if (!flags.svg.empty())
+    MILLRACE_TRY_STATUS(transfer::write_file(flags.svg, report->svg(title_of(flags, setting))));
   if (Limits::signal() != 0) return exit_code_of_signal(Limits::signal());
   return report->answered() > 0 ? ExitCode::kOk : ExitCode::kFailure;
 }

@@ -70,6 +70,7 @@ class LoadTest : public ::testing::Test {
       return true;
     });
   }
+  int port() const { return std::stoi(url_.substr(url_.find(':', 7) + 1)); }
   static Json last_line(const std::string& text) {
     const std::size_t end = text.find_last_not_of('\n');
     const std::size_t begin = text.rfind('\n', end);
@@ -149,6 +150,23 @@ TEST_F(LoadTest, WhatCannotBeLoadedIsRefusedWithWords) {
   }
 }
 
+TEST_F(LoadTest, APictureThatCannotBeWrittenCostsNoReport) {
+  serve();
+  const Outcome refused =
+      run_millrace({"load", url_, "--seconds", "0.1", "--svg", folder_.file("missing/load.svg")});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("load.svg: No such file or directory"), std::string::npos)
+      << refused.err;
+  const Json before = Json::parse(Client(port()).get("/v2/models/m/stats").body);
+  EXPECT_EQ(before["model_stats"][0]["inference_count"], 0) << "found before the run";
+
+  const Outcome full = run_millrace({"load", url_, "--seconds", "0.1", "--svg", "/dev/full"});
+  EXPECT_EQ(full.code, 1);
+  EXPECT_NE(full.err.find("writing /dev/full: No space left on device"), std::string::npos)
+      << full.err;
+  EXPECT_NE(full.out.find(" answered ("), std::string::npos) << full.out;
+}
+
 // The scaler takes at most four rows.
 TEST_F(LoadTest, TheFirstFailedAnswerIsShown) {
   serve();
@@ -183,7 +201,7 @@ TEST_F(LoadTest, ASignalEndsItWithTheReport) {
   serve();
   Process load(millrace_command({"load", url_, "--seconds", "300", "--json"}));
   ASSERT_TRUE(load.wait_until_caught(SIGTERM));
-  Client probe(std::stoi(url_.substr(url_.find(':', 7) + 1)));
+  Client probe(port());
   while (probe.get("/v2/models/m/stats").body.find(R"("inference_count":0)") != std::string::npos) {
   }
   load.send(SIGTERM);
