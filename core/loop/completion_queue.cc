@@ -34,6 +34,7 @@ void CompletionQueue::submit(Work* work) noexcept {
     continuation_ = work;  // runs next, in the place of its LoopWait
     return;
   }
+  const auto keep = Ref<CompletionQueue>::share(this);  // the work may destroy the bridge
   const Pushed::Word seen = pushed_.push(work, kEnded);
   if (seen == kEnded) return work->drop();
   // Inside a drain its end decides. Outside, another thread's wake-up may still be on its way, and
