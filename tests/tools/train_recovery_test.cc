@@ -56,6 +56,7 @@ struct Plan {
   std::optional<CheckpointOptions> checkpoint;
   actors::RestartLimit restarts{.restarts = 10, .window = hours(1)};
   std::vector<Failure> failures;
+  Duration read{};  // of a batch
 };
 struct Ended {
   Result<TrainingReport> report;
@@ -68,6 +69,7 @@ constexpr std::int64_t kRows = 4;
 Ended run(const Plan& plan, std::uint64_t sim_seed = 3) {
   Simulation sim(sim_seed);
   SimulatedTraining training(sim, plan.devices, kRows);
+  training.source_ = std::make_shared<ClockSource>(sim.timers(), plan.items, plan.read, Duration());
   TrainingOptions options = training.options(plan.items, plan.epochs);
   options.test_data = training.source_;
   options.shuffle = plan.shuffle;
@@ -109,6 +111,23 @@ void expect_same(const Ended& disturbed, const Ended& whole) {
   for (const auto& [epoch, means] : disturbed.told.means) {
     for (const double mean : means) EXPECT_EQ(mean, whole.told.means.at(epoch)[0]) << epoch;
   }
+}
+
+// A run that waits for its data, and fails when most of it is over.
+TEST_F(TrainRecoveryTest, TheReportHasTheLoadingBeforeAFailureToo) {
+  Plan plan;
+  plan.items = 80;
+  plan.read = milliseconds(200);
+  const Ended whole = run(plan);
+  ASSERT_TRUE(whole.report) << whole.report.error().to_string();
+  EXPECT_THAT(whole.report->bottleneck, HasSubstr("Loading is the bottleneck"));
+  plan.failures = {{DeviceId{0}, milliseconds(2800)}};
+  const Ended disturbed = run(plan);
+  expect_same(disturbed, whole);
+  ASSERT_EQ(disturbed.told.recoveries.size(), 1U);
+  EXPECT_GT(disturbed.told.recoveries[0].step, 20U) << "of 30";
+  EXPECT_THAT(disturbed.report->bottleneck, HasSubstr("Loading is the bottleneck"));
+  EXPECT_NEAR(disturbed.report->overlap, whole.report->overlap, 0.1);
 }
 
 TEST_F(TrainRecoveryTest, DevicesThatFailAtAnyTimeChangeNoBit) {

@@ -8,6 +8,21 @@
 #include "millrace/tools/train/awaiting.h"
 
 namespace millrace::train {
+namespace {
+
+// What the report says of loaders.
+void add(const transfer::LoaderStats& one, transfer::LoaderStats& all) {
+  for (std::size_t i = 0; i < all.stages.size(); ++i) all.stages[i].busy += one.stages[i].busy;
+  all.peak_host_bytes = std::max(all.peak_host_bytes, one.peak_host_bytes);
+  all.peak_device_bytes = std::max(all.peak_device_bytes, one.peak_device_bytes);
+}
+
+void add(const std::vector<Duration>& waits, std::vector<Duration>& all) {
+  all.resize(waits.size());
+  for (std::size_t d = 0; d < waits.size(); ++d) all[d] += waits[d];
+}
+
+}  // namespace
 
 Task<void> Attempt::steps() {
   last_done_ = parts_.environment.clock->now();
@@ -213,10 +228,12 @@ TrainingReport Attempt::figures() const {
   }
   inputs.grad_program = executable(grad_).name();
   inputs.update_program = executable(update_).name();
-  inputs.loader = loader_->stats();
+  inputs.loader = run_.loaded;
+  add(loader_->stats(), inputs.loader);
   inputs.before = run_.devices_before;
   for (const auto& device : parts_.devices) inputs.after.push_back(device.stats());
-  inputs.data_waits = watch_.data_waits();
+  inputs.data_waits = run_.data_waits;
+  add(watch_.data_waits(), inputs.data_waits);
   inputs.cpu = used_between(run_.cpu_before, parts_.cpu_meter());
   inputs.time = last_done_ - *run_.started;
   inputs.steps = run_.losses.size();
@@ -269,7 +286,11 @@ Task<void> Attempt::close(std::optional<Error> failure) {
     static_cast<void>(note_checkpoint());  // an error comes after the one that ended the run
   }
   Status closed;
-  if (loader_) closed = co_await loader_->close();
+  if (loader_) {
+    closed = co_await loader_->close();
+    add(loader_->stats(), run_.loaded);
+    add(watch_.data_waits(), run_.data_waits);
+  }
   if (parts_.world != nullptr) {
     static_cast<void>(co_await parts_.world->leave());
     run_.folder.reset();  // the first rank of the next group opens it

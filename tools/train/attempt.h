@@ -52,6 +52,10 @@ struct RunState {
   CpuUsage cpu_before;                                  // up to then
   std::vector<devices::DeviceStats> devices_before;
   std::vector<Duration> step_times;  // of every step that has ended
+  // What attempts that have ended add to the report: their loaders, and how long the steps of each
+  // device waited for data.
+  transfer::LoaderStats loaded;
+  std::vector<Duration> data_waits;
   // By step of the run, those after committed are computed again: losses, and rows of all ranks.
   std::vector<double> losses;
   std::vector<std::int64_t> rows;
