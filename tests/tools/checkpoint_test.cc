@@ -49,7 +49,7 @@ struct Rig {
     parts.plan = StepPlan({}, 5, 1, 1000, {});
     parts.call.stop = stop.get_token();
     parts.rendezvous_limit = seconds(3);
-    checkpointer.emplace(std::move(parts), CheckpointOptions{}, 0);
+    checkpointer.emplace(std::move(parts), CheckpointOptions{}, 0, 0);
   }
   std::vector<RankState> states(std::uint64_t steps_of_rank_1 = kStep) const {
     std::vector<RankState> all(2);

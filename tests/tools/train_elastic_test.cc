@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/base/fault_point.h"
 #include "millrace/core/net/job.h"
 #include "millrace/core/net/job_host.h"
 #include "millrace/core/net/mesh.h"
@@ -475,6 +476,25 @@ TEST(TrainElasticTest, CheckpointsGoOnWhenTheRankThatWritesThemDies) {
     Result<CheckpointFolder> opened = CheckpointFolder::open(folder.path());
     ASSERT_TRUE(opened) << opened.error().to_string();
     EXPECT_EQ(opened->steps().value().back(), last);
+    sim.finish();
+  });
+}
+
+// All have agreed on the last checkpoint, and the rank that gives it its name dies before.
+TEST(TrainElasticTest, TheLastCheckpointIsThereWhenTheRankThatWritesItDiesAfterAllHaveAgreed) {
+  for_each_seed(10, [&](Simulation& sim) {
+    const TempFolder folder;
+    Plan plan;
+    plan.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 1000};
+    const ArmedFault fault("checkpoint.agreed", 1, Error(ErrorCode::kUnavailable, "it dies"));
+    Launch launch(sim, plan);
+    while (fault.arrivals() == 0) sim.run_for(milliseconds(1));
+    launch.kill(0);
+    launch.start(0);
+    launch.end();
+    Result<CheckpointFolder> opened = CheckpointFolder::open(folder.path());
+    ASSERT_TRUE(opened) << opened.error().to_string();
+    EXPECT_THAT(opened->steps().value(), ElementsAre(20));
     sim.finish();
   });
 }

@@ -169,6 +169,8 @@ class Attempt {
   bool goes_on_ = false;                     // a process of the group has begun the run before
   collectives::Rank root_{};                 // begins with the arrays that the others get
   std::optional<CheckpointManifest> begin_;  // the commit that all begin after; none: they begin
+  // The newest checkpoint in files is after so many, where that may be fewer than those of begin_.
+  std::optional<std::uint64_t> file_step_;
   std::optional<StepPlan> plan_;
   std::optional<RecoveryReport> recovery_;  // to be reported when the first step has ended
   std::optional<TimePoint> interrupted_;    // when it began, by this process's clock

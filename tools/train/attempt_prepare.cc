@@ -205,8 +205,9 @@ void Attempt::make_checkpointer() {
   // The others wait for as long as the files take.
   if (spans()) parts.rendezvous_limit = kNoRendezvousLimit;
   const CheckpointOptions to_memory{.folder = {}, .every = options_.commit_every};
-  checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory),
-                        plan_->start().step);
+  const std::uint64_t step = plan_->start().step;
+  checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory), step,
+                        file_step_.value_or(step));
 }
 
 // The root has the arrays that the attempt begins with and broadcasts them.

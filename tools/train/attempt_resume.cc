@@ -26,6 +26,7 @@ struct Start {
   std::string path;              // of the checkpoint to resume; empty: none, or one in memory
   std::string manifest;          // its text; empty: the run begins
   std::string error;             // of rank 0, that ends the run; empty: none
+  std::uint64_t file_step = 0;   // of rank 0: of the newest checkpoint in its folder
   std::uint64_t begin_step = 0;  // of the run, of a process that has begun it
   // How the attempt before ended, where there was one.
   std::string interruption;      // its error; empty: a rank waited to join
@@ -43,7 +44,7 @@ std::string to_payload(const Start& start) {
   for (const std::string* text : {&start.path, &start.manifest, &start.error, &start.interruption})
     out.text(*text);
   for (const std::uint64_t number :
-       {start.begin_step, start.steps, start.elapsed_ns, start.recoveries})
+       {start.file_step, start.begin_step, start.steps, start.elapsed_ns, start.recoveries})
     out.number(number);
   const net::WireBytes bytes = out.take();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -57,7 +58,7 @@ Result<Start> parse_start(const std::string& payload) {
   start.error = in.text(kMostManifest);
   start.interruption = in.text(kMostError);
   for (std::uint64_t* const number :
-       {&start.begin_step, &start.steps, &start.elapsed_ns, &start.recoveries})
+       {&start.file_step, &start.begin_step, &start.steps, &start.elapsed_ns, &start.recoveries})
     *number = in.number(kMostNumber);
   MILLRACE_TRY_STATUS(in.end("what a rank says of the start"));
   return start;
@@ -138,8 +139,10 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened, Rank begun)
   MILLRACE_AWAIT(const Rank reporter, first_rank_with(run_.interruption.has_value()));
   root_ = index(holder) >= 0 ? holder : Rank{0};
 
-  Start start{.begin_step = run_.begin_step};
+  Start start;
+  start.begin_step = run_.begin_step;
   if (!opened) start.error = opened.error().message();
+  if (opened && opened->newest) start.file_step = opened->newest->manifest.step;
   if (is_here(holder)) {
     MILLRACE_CO_TRY(start.manifest, run_.committed->manifest.to_text());
     start.path = run_.resumed_from;
@@ -161,13 +164,12 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened, Rank begun)
   MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
   const std::vector<std::string>& said = *answers.front();
 
-  if (!has_first_rank()) {
-    MILLRACE_CO_TRY(const Start first, parse_start(said.front()));
-    if (!first.error.empty()) {
-      Error error(ErrorCode::kFailedPrecondition, "rank 0 does not begin: " + first.error);
-      co_await end_with(std::move(error));
-    }
+  MILLRACE_CO_TRY(const Start first, parse_start(said.front()));
+  if (!has_first_rank() && !first.error.empty()) {
+    Error error(ErrorCode::kFailedPrecondition, "rank 0 does not begin: " + first.error);
+    co_await end_with(std::move(error));
   }
+  if (options_.checkpoint) file_step_ = first.file_step;
   if (index(holder) >= 0 && mine != newest) {
     MILLRACE_CO_TRY(const Start held, parse_start(said.at(at(holder))));
     MILLRACE_CO_TRY(begin_, CheckpointManifest::parse(held.manifest));

@@ -164,12 +164,12 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
 }
 
 Checkpointer::Checkpointer(CheckpointParts parts, const CheckpointOptions& options,
-                           std::uint64_t first_step)
+                           std::uint64_t first_step, std::uint64_t file_step)
     : parts_(std::make_shared<const CheckpointParts>(std::move(parts))),
       every_(options.every > 0 ? options.every : parts_->plan.steps_per_epoch()),
       keep_(options.keep),
       step_(first_step),
-      file_step_(first_step) {}
+      file_step_(file_step) {}
 
 bool Checkpointer::take_if_due(std::uint64_t step, std::span<const Replica> replicas) {
   if (step < due() || state_ != State::kIdle) return false;

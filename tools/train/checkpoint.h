@@ -110,7 +110,10 @@ struct Written {
 // Owned by the training, which awaits finish() before it releases it. Thread-safety: confined.
 class Checkpointer {
  public:
-  Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);
+  // file_step: the steps that the newest one in files is after; fewer than first_step where the run
+  // goes on from host memory.
+  Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step,
+               std::uint64_t file_step);
 
   // One is due at this step, and the one before has not ended: take_if_due() would take none.
   bool is_late(std::uint64_t step) const { return step >= due() && state_ != State::kIdle; }
