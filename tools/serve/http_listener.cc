@@ -19,6 +19,7 @@
 #include <set>
 
 #include "millrace/core/base/check.h"
+#include "millrace/tools/serve/chunk_lines.h"
 
 namespace millrace::serve {
 namespace {
@@ -90,6 +91,7 @@ struct HttpListener::Parts {
     event* closed = nullptr;           // of the client's end; from the first request on
     std::stop_source gone = {};        // requested then
     std::size_t arriving = 0;          // bytes of a request that is not there whole
+    ChunkLines chunks = {};            // of that request
     bool sends = false;                // an answer that is not sent whole
     std::function<void()> ended = {};  // of that answer
   };
@@ -137,9 +139,11 @@ struct HttpListener::Parts {
     const HttpOptions& options = self.options;
     connection->arriving += change->n_added;
     self.arriving += change->n_added;
+    look_at_chunks(*connection, input, change->n_added);
     // evhttp sets a line within a body no limit.
-    const bool endless = evbuffer_get_length(input) >
-                         options.most_header_bytes + options.most_body_bytes + kFramingBytes;
+    const bool endless = connection->chunks.open_line() > options.most_header_bytes ||
+                         evbuffer_get_length(input) >
+                             options.most_header_bytes + options.most_body_bytes + kFramingBytes;
     const bool many =
         self.arriving > options.most_arriving_bytes && connection->arriving > kFewBytes;
     if (!endless && !many) return;
@@ -151,6 +155,21 @@ struct HttpListener::Parts {
       static_cast<void>(::send(socket, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     }
     ::shutdown(socket, SHUT_RDWR);
+  }
+  // The last bytes of the input, so many, are new.
+  static void look_at_chunks(Connection& connection, evbuffer* input, std::size_t added) {
+    if (connection.chunks.skip(added)) return;
+    std::string bytes(added, '\0');
+    evbuffer_ptr at;
+    evbuffer_ptr_set(input, &at, evbuffer_get_length(input) - added, EVBUFFER_PTR_SET);
+    evbuffer_copyout_from(input, &at, bytes.data(), added);
+    connection.chunks.add(bytes);
+  }
+  // What is left of the input begins the next request.
+  static void begin_next(Connection& connection) {
+    evbuffer* const input = bufferevent_get_input(connection.socket);
+    connection.chunks = {};
+    look_at_chunks(connection, input, evbuffer_get_length(input));
   }
   static void arrived(Connection& connection) {
     connection.parts->arriving -= std::exchange(connection.arriving, 0);
@@ -264,6 +283,7 @@ HttpExchange::HttpExchange(HttpListener& listener, evhttp_request* request)
                                   &HttpListener::Parts::on_closed, &parts);
     event_del(connection->late);
     HttpListener::Parts::arrived(*connection);
+    HttpListener::Parts::begin_next(*connection);
     if (connection->closed == nullptr) parts.begin_requests(*connection);
     gone_ = connection->gone.get_token();
   }

@@ -129,6 +129,31 @@ TEST(HttpListenerTest, AHeaderLineWithoutEndTakesNoMoreThanItsLimit) {
   EXPECT_LT(endless.push(kMost, 500), kMost);
 }
 
+// evhttp looks through the whole line whenever a byte comes: the loop would do nothing else.
+TEST(HttpListenerTest, ALineOfAChunkWithoutEndTakesNoMoreThanALineOfTheHead) {
+  const Rig rig;
+  Client endless(rig.port()), behind(rig.port());
+  const std::string head = "POST /1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  constexpr std::size_t kMost = std::size_t{32} << 20;
+  endless.send(head);
+  EXPECT_LT(endless.push(kMost, 500), kMost);
+  behind.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n" + head);
+  EXPECT_EQ(behind.receive().body, "xx");
+  EXPECT_LT(behind.push(kMost, 500), kMost);
+}
+
+TEST(HttpListenerTest, ChunksOfAnySizeAreTaken) {
+  const Rig rig;
+  Client client(rig.port());
+  std::string request = "POST /3 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* size : {"100000", "1", "20"})
+    request +=
+        std::string(size) + "\r\n" + std::string(std::stoul(size, nullptr, 16), 'a') + "\r\n";
+  request += "0\r\n\r\n";
+  client.send(request + request);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(client.receive().body, "xxx");
+}
+
 TEST(HttpListenerTest, BodiesThatAreTooMuchTogetherEndTheirConnection) {
   Rig rig({.most_arriving_bytes = 1 << 20});
   Client large(rig.port()), small(rig.port());
