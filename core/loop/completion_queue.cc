@@ -40,7 +40,7 @@ void CompletionQueue::submit(Work* work) noexcept {
   // Inside a drain its end decides. Outside, another thread's wake-up may still be on its way, and
   // the loop must not end before it comes.
   if (on_own_thread() && !draining_) set_keep_alive(true);
-  if (seen == kAsleep) wake();
+  if (seen == kAsleep || may_end()) wake();
 }
 
 Error CompletionQueue::drop_error(const char* what) const {
@@ -56,12 +56,18 @@ Error CompletionQueue::fork_error() const {
 }
 
 void CompletionQueue::wake() {
+  const std::uint64_t sleep = sleeps_.load();
   wake_ups_.fetch_add(1, std::memory_order_relaxed);  // a count
   port_->wake();
+  stays_for_.store(sleep);
 }
+
+// The loop sleeps, and the thread that wakes it has not done so yet.
+bool CompletionQueue::may_end() const { return stays_for_.load() != sleeps_.load(); }
 
 std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
   if (forked()) return fork_error();
+  const auto keep = Ref<CompletionQueue>::share(this);  // a close may end the wait's reference
   const std::size_t before = waiting_.fetch_add(1);
   wait.add_ref();
   if (arrivals_.push(&wait, kEnded) == kEnded) {
@@ -73,7 +79,7 @@ std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
   // CQ-4: the loop must not end for want of work now.
   if (on_own_thread()) {
     set_keep_alive(true);
-  } else if (before == 0) {
+  } else if (before == 0 || may_end()) {
     wake();
   }
   return std::nullopt;
@@ -81,7 +87,7 @@ std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
 
 Future<void> CompletionQueue::close() {
   if (forked()) return fork_error();
-  if (!close_asked_.exchange(true)) {
+  if (!close_asked_.exchange(true) || may_end()) {
     if (on_own_thread()) set_keep_alive(true);
     wake();
   }
@@ -124,7 +130,9 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
         port_->detach(keep);
         break;
       }
+      sleeps_.fetch_add(1);
       more = !pushed_.replace(kAwake, kAsleep) && pushed_.word() != kAsleep;
+      if (more) stays_for_.store(sleeps_.load());
       continue;
     }
     work->run();
@@ -141,6 +149,7 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   draining_here = outer;
   if (state_ != State::kClosed && !forked()) {  // CQ-3 and CQ-4
     set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
+    if (kept_alive_) stays_for_.store(sleeps_.load());
     // A callback that turned its loop itself may have used up the wake-up of its own close().
     if (more || (state_ == State::kOpen && close_asked_.load())) wake();
   }

@@ -10,7 +10,8 @@
 //  - CQ-1 work runs only inside drain(), on the loop's thread, in the order of pushing; never
 //    inside the call that submitted it.
 //  - CQ-2 one word says what pushers must know: closed, asleep, awake, or the newest entry. Only
-//    the push that finds the queue asleep wakes the loop.
+//    the push that finds the queue asleep wakes the loop, and what comes before it has: the loop
+//    does not end between the two.
 //  - CQ-3 a drain ends after so many pieces of work or so much time, whatever comes first, and asks
 //    to be called again if something is left.
 //  - CQ-4 the loop is kept alive while a piece of work or a LoopWait is there, and only then. The
@@ -128,6 +129,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   void cancel_waits(const char* why);
   Work* next();
   void wake();
+  bool may_end() const;
   void end();
   void adopt_thread();
   void mark_thread(const Ref<detail::ThreadMark>& here);
@@ -143,6 +145,10 @@ class CompletionQueue final : public RefCounted, public Executor {
   std::atomic<bool> close_asked_{false};
   Arrivals arrivals_;  // the LoopWaits that are not linked yet
   std::atomic<std::size_t> waiting_{0};
+  // How often the queue has gone to sleep, or was about to; and for which of these times the loop
+  // was woken, or is kept alive. The latter may come late: that costs wake-ups, and loses none.
+  std::atomic<std::uint64_t> sleeps_{0};
+  std::atomic<std::uint64_t> stays_for_{0};
   std::atomic<std::uint64_t> wake_ups_{0};
   std::atomic<std::uint64_t> drains_{0};
   std::atomic<std::uint64_t> ran_{0};
