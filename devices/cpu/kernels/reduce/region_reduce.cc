@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
@@ -86,12 +87,20 @@ void step(RegionFrame& frame, Lanes& lanes, std::span<const DType> types, int n,
     frame.set_argument(k + i, lanes.element[i]);
   }
   frame.run(n);
+  const auto bytes_of = [&](int i) {
+    return static_cast<std::size_t>(n) * byte_width(types[static_cast<std::size_t>(i)]);
+  };
+  bool apart = where == lanes_from(0, n);
+  for (int i = 0; i < k; ++i) {
+    for (int j = 0; j < k; ++j) apart = apart && frame.result(i) != lanes.acc[j];
+  }
+  if (apart) {
+    for (int i = 0; i < k; ++i) std::memcpy(lanes.acc[i], frame.result(i), bytes_of(i));
+    return;
+  }
   // All results first: one may be an accumulator itself.
   alignas(64) std::byte results[kMaxOperands][kLaneBytes];
-  for (int i = 0; i < k; ++i) {
-    std::memcpy(results[i], frame.result(i),
-                static_cast<std::size_t>(n) * byte_width(types[static_cast<std::size_t>(i)]));
-  }
+  for (int i = 0; i < k; ++i) std::memcpy(results[i], frame.result(i), bytes_of(i));
   for (int i = 0; i < k; ++i)
     take(lanes.acc[i], results[i], byte_width(types[static_cast<std::size_t>(i)]), where);
 }
@@ -126,6 +135,43 @@ DimVector Window::output_dims(std::span<const std::int64_t> dims) const {
 
 namespace {
 
+// Where the lanes of a batch lie in an operand, in elements from the place of the first result.
+class LanePlaces {
+ public:
+  LanePlaces(const DimVector& dims, const DimVector& strides, std::int64_t first, int n) : n_(n) {
+    DimVector index = index_of(first, dims);
+    std::int64_t at = place_of(first, dims, strides);
+    for (int i = 0; i < n; ++i) {
+      at_[i] = at;
+      dense_ = dense_ && at == at_[0] + i;
+      for (std::size_t d = dims.size(); d-- > 0;) {
+        at += strides[d];
+        if (++index[d] < dims[d]) break;
+        at -= strides[d] * dims[d];
+        index[d] = 0;
+      }
+    }
+  }
+  // to[i] = the element of lane i, where its first one is from[at of i].
+  void load(std::byte* to, const std::byte* from, std::size_t width) const {
+    with_width(width, [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      const U* const in = reinterpret_cast<const U*>(from);
+      U* const out = reinterpret_cast<U*>(to);
+      if (dense_) {
+        std::memcpy(out, in + at_[0], static_cast<std::size_t>(n_) * sizeof(U));
+      } else {
+        for (int i = 0; i < n_; ++i) out[i] = in[at_[i]];
+      }
+    });
+  }
+
+ private:
+  const int n_;
+  bool dense_ = true;
+  std::int64_t at_[kRegionBatch];
+};
+
 // The kept dimensions are those of the lanes. No inits: a lane begins with its first element. The
 // value of lane i goes to place i / row * row_step + i % row.
 void fold_lanes(const Region& region, const FoldedDims& d, std::span<const DType> types,
@@ -135,12 +181,17 @@ void fold_lanes(const Region& region, const FoldedDims& d, std::span<const DType
   const std::int64_t results = product(d.kept), folded = product(d.folded);
   each_batch(region, results, results * folded, parallel,
              [&](std::int64_t first, int n, RegionFrame& frame, Lanes& lanes) {
+               const LanePlaces places(d.kept, d.kept_strides, first, n);
                const auto load = [&](std::int64_t r, auto& to) {
-                 const std::int64_t offset = place_of(r, d.folded, d.folded_strides);
+                 const std::int64_t offset = d.folded.size() == 1
+                                                 ? r * d.folded_strides[0]
+                                                 : place_of(r, d.folded, d.folded_strides);
                  for (std::size_t k = 0; k < types.size(); ++k) {
-                   const auto width = static_cast<std::int64_t>(byte_width(types[k]));
-                   load_strided(to[k], static_cast<const std::byte*>(operands[k]) + offset * width,
-                                static_cast<int>(width), d.kept, d.kept_strides, first, n);
+                   const std::size_t width = byte_width(types[k]);
+                   places.load(to[k],
+                               static_cast<const std::byte*>(operands[k]) +
+                                   offset * static_cast<std::int64_t>(width),
+                               width);
                  }
                };
                std::int64_t r = 0;
