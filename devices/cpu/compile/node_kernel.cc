@@ -170,8 +170,17 @@ UnitKernel reduce_kernel(const Graph& graph, const Node& n) {
 UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& shape = graph.shape(n.inputs[0]);
+  std::optional<Scan> scan = find_scan(n.window, shape.dims());
+  // Backwards, a scan adds in another order than a window: where that is seen, only long windows,
+  // for which it is the difference between n and n * n, are worth the other roundings.
+  constexpr std::int64_t kLongWindow = 256;
+  if (scan && scan->reverse && is_floating(shape.dtype()) &&
+      shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
+    scan.reset();
+  }
   const std::optional<TileOp> kind = count == 1 ? n.region->kind : std::nullopt;
-  if ((kind == TileOp::kMaximum || kind == TileOp::kMinimum) && shape.dtype() == DType::kF32) {
+  const bool picks = kind == TileOp::kMaximum || kind == TileOp::kMinimum;
+  if (picks && !scan && shape.dtype() == DType::kF32) {
     if (const auto g = pool_geometry(shape.dims(), n.window)) {
       UnitKernel made = simple_kernel(
           n,
@@ -182,14 +191,6 @@ UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
       made.name += " as pooling";
       return made;
     }
-  }
-  std::optional<Scan> scan = find_scan(n.window, shape.dims());
-  // Backwards, a scan adds in another order than a window: where that is seen, only long windows,
-  // for which it is the difference between n and n * n, are worth the other roundings.
-  constexpr std::int64_t kLongWindow = 256;
-  if (scan && scan->reverse && is_floating(shape.dtype()) &&
-      shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
-    scan.reset();
   }
   return simple_kernel(
       n, [region = n.region, shape, window = n.window, scan, count,
