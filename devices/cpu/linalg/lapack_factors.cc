@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "millrace/devices/cpu/linalg/lapack_call.h"
+#include "millrace/devices/cpu/linalg/small_matrices.h"
 
 namespace millrace::devices::cpu::linalg {
 namespace {
@@ -14,16 +15,23 @@ namespace {
 template <class T>
 Status run_cholesky(const Call& c) {
   const Matrix<T> a = take_like<T>(c, 0);
-  return each_matrix(c, a,
-                     [&](std::int64_t) { return library_potrf<T>(c.options.triangle, a.n(), a); });
+  return each_matrix(c, a, [&](std::int64_t) -> Integer {
+    if constexpr (!kComplex<T>) {
+      if (is_small(a)) return small_cholesky(c.options.triangle, a);
+    }
+    return library_potrf<T>(c.options.triangle, a.n(), a);
+  });
 }
 
 template <class T>
 Status run_lu(const Call& c) {
   const Matrix<T> a = take_like<T>(c, 0);
-  return each_matrix(c, a, [&](std::int64_t b) {
-    return library_getrf<T>(a.m(), a.n(), a,
-                            piece<Integer>(c.results[1], b, std::min(a.rows, a.columns)));
+  return each_matrix(c, a, [&](std::int64_t b) -> Integer {
+    const auto pivots = piece<Integer>(c.results[1], b, std::min(a.rows, a.columns));
+    if constexpr (!kComplex<T>) {
+      if (is_small(a)) return small_lu(a, pivots);
+    }
+    return library_getrf<T>(a.m(), a.n(), a, pivots);
   });
 }
 
@@ -34,6 +42,12 @@ Status run_triangular_solve(const Call& c) {
   const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 1);
   const auto solve = [&](std::int64_t b) {
     read(c.operands[0], b, a);
+    if constexpr (!kComplex<T>) {
+      if (is_small(a) && is_small(x)) {
+        small_triangular_solve(o.side, o.triangle, o.transposed, o.diagonal, a, x);
+        return;
+      }
+    }
     library_trsm<T>.call(o.side, o.triangle, o.transposed, o.diagonal, x.m(), x.n(), T(1), a, x);
   };
   return each_matrix(c, x, solve, 1);

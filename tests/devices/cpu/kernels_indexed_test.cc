@@ -61,6 +61,29 @@ TEST(ScatterTest, IndicesOutsideAreSkipped) {
             sums);
 }
 
+// As jnp.take_along_axis writes them. before: the batch is the first dimension of the indices, else
+// the second.
+std::vector<std::int32_t> taken_along(bool before, const std::vector<std::int32_t>& indices) {
+  const std::string from = before ? "2x3x1" : "3x2x1", to = before ? "2x3" : "3x2";
+  TestProgram p("func.func @main(%x: tensor<2x4xi32>, %i: tensor<" + from + "xi32>) -> tensor<" +
+                to +
+                "xi32> {\n%r = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = "
+                "#stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], "
+                "start_indices_batching_dims = [" +
+                (before ? "0" : "1") +
+                "], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, "
+                "1>}> : (tensor<2x4xi32>, tensor<" +
+                from + "xi32>) -> tensor<" + to + "xi32>\nreturn %r : tensor<" + to + "xi32>\n}\n");
+  const std::vector<std::int32_t> x = {0, 1, 2, 3, 10, 11, 12, 13};
+  return values_of<std::int32_t>(p.run({bytes_of(x), bytes_of(indices)})[0]);
+}
+
+TEST(GatherTest, EachBatchTakesFromItsOwn) {
+  using Numbers = std::vector<std::int32_t>;
+  EXPECT_EQ(taken_along(true, {3, 0, 9, -1, 2, 1}), (Numbers{3, 0, 3, 10, 12, 11}));
+  EXPECT_EQ(taken_along(false, {3, 0, 9, -1, 2, 1}), (Numbers{3, 10, 3, 10, 2, 11}));
+}
+
 TEST(DynamicSliceTest, StartsOfFourBits) {
   TestProgram p(
       "func.func @main(%x: tensor<8xf32>, %i: tensor<i4>) -> tensor<3xf32> {\n"

@@ -90,6 +90,9 @@ IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape
     dense_ = dense_ && window_operand_strides_[d] == step && window_result_strides_[d] == step;
     step *= window_dims_[d];
   }
+  batch_operand_strides_ = DimVector(batch_dims_.size());
+  for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k)
+    batch_operand_strides_[batch_dim(k)] = operand_strides_[dims_.operand_batching[k]];
   flat_ = dims_.operand_batching.empty();
   for (std::size_t d = 0; d + 1 < batch_dims_.size(); ++d) {
     flat_ = flat_ && batch_index_strides_[d] == batch_dims_[d + 1] * batch_index_strides_[d + 1] &&
@@ -110,11 +113,14 @@ void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t*
         read_index(indices_.dtype(), indices, base + static_cast<std::int64_t>(k) * index_step_);
   }
   for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k) {
-    // The batch dimension of the result that belongs to this dimension of the indices.
-    std::int64_t at = dims_.indices_batching[k];
-    if (at > dims_.index_vector_dim) --at;
-    start[dims_.operand_batching[k]] = index[at];
+    start[dims_.operand_batching[k]] = index[batch_dim(k)];
   }
+}
+
+// The batch dimension of the result that belongs to this dimension of the indices.
+std::int64_t IndexedWalk::batch_dim(std::size_t k) const {
+  const std::int64_t at = dims_.indices_batching[k];
+  return at > dims_.index_vector_dim ? at - 1 : at;
 }
 
 IndexedWalk::Dense IndexedWalk::dense() const {
@@ -133,12 +139,34 @@ IndexedWalk::Dense IndexedWalk::dense() const {
 template <class I>
 void IndexedWalk::gather_dense(const std::byte* operand, const I* indices, std::byte* result,
                                std::int64_t begin, std::int64_t end) const {
+  if (flat_) return gather_row(operand, indices, result, begin, end);
+  const std::int64_t extent = batch_dims_.back();
+  const std::size_t outer = batch_dims_.size() - 1;
+  const auto dims = std::span<const std::int64_t>(batch_dims_).first(outer);
+  const auto place = [&](std::int64_t row, const DimVector& strides) {
+    return place_of(row, dims, std::span<const std::int64_t>(strides).first(outer));
+  };
+  for (std::int64_t b = begin; b < end;) {
+    const std::int64_t row = b / extent, first = b % extent;
+    const std::int64_t last = std::min(extent, first + end - b);
+    gather_row(operand + place(row, batch_operand_strides_) * width_,
+               indices + place(row, batch_index_strides_),
+               result + place(row, batch_result_strides_) * width_, first, last);
+    b += last - first;
+  }
+}
+
+// Along the last dimension of the batch; where it is flat, along all of them.
+template <class I>
+void IndexedWalk::gather_row(const std::byte* operand, const I* indices, std::byte* result,
+                             std::int64_t begin, std::int64_t end) const {
   Dense walk = dense();
+  const std::int64_t operand_step = flat_ ? 0 : batch_operand_strides_.back();
   for (std::int64_t& most : walk.most) most = std::max<std::int64_t>(most, 0);
   const std::size_t mapped = dims_.index_map.size();
   const auto bytes = static_cast<std::size_t>(window_elements_ * width_);
   for (std::int64_t b = begin; b < end; ++b) {
-    std::int64_t from = 0;
+    std::int64_t from = b * operand_step;
     for (std::size_t k = 0; k < mapped; ++k) {
       const auto start = static_cast<std::int64_t>(
           indices[b * walk.index_stride + static_cast<std::int64_t>(k) * index_step_]);
@@ -163,11 +191,11 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
   auto* out = static_cast<std::byte*>(result);
   const StridedCopy copy(window_dims_, window_operand_strides_, window_result_strides_, width_);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    if (flat_ && dense_ && indices_.dtype() == DType::kI32)
+    if (dense_ && indices_.dtype() == DType::kI32)
       return gather_dense(in, static_cast<const std::int32_t*>(indices), out, begin, end);
-    if (flat_ && dense_ && indices_.dtype() == DType::kU32)
+    if (dense_ && indices_.dtype() == DType::kU32)
       return gather_dense(in, static_cast<const std::uint32_t*>(indices), out, begin, end);
-    if (flat_ && dense_ && indices_.dtype() == DType::kI64)
+    if (dense_ && indices_.dtype() == DType::kI64)
       return gather_dense(in, static_cast<const std::int64_t*>(indices), out, begin, end);
     for (std::int64_t b = begin; b < end; ++b) {
       std::int64_t start[kMaxRank], from = 0;

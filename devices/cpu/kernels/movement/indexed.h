@@ -43,10 +43,14 @@ class IndexedWalk {
     std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
   };
   Dense dense() const;
-  // Batch elements [begin, end), where flat_ and windows are dense in operand and result.
+  // Batch elements [begin, end), where windows are dense in operand and result.
   template <class I>
   void gather_dense(const std::byte* operand, const I* indices, std::byte* result,
                     std::int64_t begin, std::int64_t end) const;
+  template <class I>
+  void gather_row(const std::byte* operand, const I* indices, std::byte* result, std::int64_t begin,
+                  std::int64_t end) const;
+  std::int64_t batch_dim(std::size_t k) const;
   // One batch element of a scatter: any.
   void scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
                   std::span<void* const> results, const void* indices,
@@ -61,7 +65,7 @@ class IndexedWalk {
   int width_;
   DimVector slice_;  // window extent per operand dimension
   DimVector operand_strides_;
-  DimVector batch_dims_, batch_result_strides_, batch_index_strides_;
+  DimVector batch_dims_, batch_result_strides_, batch_index_strides_, batch_operand_strides_;
   std::int64_t index_step_ = 1;  // stride of the index vector's components
   DimVector window_dims_, window_operand_strides_, window_result_strides_, window_operand_dim_;
   std::int64_t batches_ = 1, window_elements_ = 1;

@@ -173,6 +173,14 @@ void StridedCopy::run_range(const std::byte* from, std::byte* to, std::int64_t b
         }
         continue;
       }
+      if (fc == -1 && tc == 1) {
+        for (std::int64_t r = first; r < last; ++r) {
+          const U* __restrict in = source + r * fr;
+          U* __restrict out = target + r * tr;
+          for (std::int64_t c = 0; c < columns; ++c) out[c] = in[-c];
+        }
+        continue;
+      }
       constexpr std::int64_t kBlock = 16;
       for (std::int64_t r0 = first; r0 < last; r0 += kBlock) {
         const std::int64_t r1 = std::min(last, r0 + kBlock);

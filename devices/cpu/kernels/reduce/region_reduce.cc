@@ -271,11 +271,13 @@ void reduce_region(const Region& region, std::span<const std::int64_t> dims,
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
   const FoldedDims d(dims, reduced);
   const Segments segments = segments_of(d, byte_width(types[0]));
-  if (segments.count == 0)
-    return fold_lanes(region, d, types, operands, inits, outputs, 1, 1, parallel);
+  const std::int64_t results = product(d.kept);
+  if (segments.count == 0) {
+    return fold_lanes(region, d, types, operands, inits, outputs, results, results, parallel);
+  }
   // The body is associative, as the specification demands: each segment is folded alone, then the
   // values of all in their order, with what is left behind them.
-  const std::int64_t stride = d.folded_strides.back(), results = product(d.kept);
+  const std::int64_t stride = d.folded_strides.back();
   const std::int64_t values[] = {results, segments.parts()};
   FoldedDims lanes = d, left = d;
   lanes.kept.push_back(segments.count);
