@@ -312,7 +312,7 @@ void GroupWire::greet(Rank rank) {
   at_home([rank](GroupWire& wire) {
     const int member = wire.spread_.process_of(rank);
     if (wire.failed_ || wire.closed_ || wire.peers_[static_cast<std::size_t>(member)].met) return;
-    wire.post_frame(member, GroupSays::kCredit, 0, 0);
+    wire.post_frame(member, GroupSays::kCredit, 0, 0);  // of nothing: that it has met this one
   });
 }
 

@@ -55,8 +55,7 @@ RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subs
   m.entries.push_back({m.position, std::move(payload)});
   for (const int child : m.awaited) actions.awaited.push_back((*subset)[child]);
   advance(meeting, actions);
-  if (const auto still = meetings_.find(key); still != meetings_.end())
-    end_without_left(still, actions);
+  end_without_left(key, actions);
   return key;
 }
 
@@ -86,12 +85,12 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
   switch (message.kind) {
     case Message::Kind::kUp:
       if (std::erase(m.awaited, message.position) == 0) return;  // a process that says it twice
-      if (message.error) return break_off(meeting, *message.error, actions);
       std::ranges::move(message.entries, std::back_inserter(m.entries));
-      advance(meeting, actions);
-      if (const auto still = meetings_.find(message.key); still != meetings_.end())
-        end_without_left(still, actions);
-      return;
+      if (message.error)
+        break_off(meeting, *message.error, actions);
+      else
+        advance(meeting, actions);
+      return end_without_left(message.key, actions);
     case Message::Kind::kOutcome:
       if (message.error) return decide(meeting, std::unexpected(*message.error), actions);
       return decide(meeting, message.payloads, actions);
@@ -140,10 +139,11 @@ void RendezvousMachine::break_off(Meetings::iterator meeting, const Error& error
   actions.sends.emplace_back((*m.subset)[*parent], std::move(up));
 }
 
-// RV-6. May erase the meeting.
-void RendezvousMachine::end_without_left(Meetings::iterator meeting, Actions& actions) {
+// RV-6: where the meeting is still there.
+void RendezvousMachine::end_without_left(const RendezvousKey& key, Actions& actions) {
+  const auto meeting = meetings_.find(key);
+  if (meeting == meetings_.end() || meeting->second.outcome || left_.empty()) return;
   Meeting& m = meeting->second;
-  if (m.outcome || left_.empty()) return;
   const auto left = [&](int position) -> const Error* {
     const auto found = left_.find((*m.subset)[position]);
     return found == left_.end() ? nullptr : &found->second;
@@ -170,7 +170,7 @@ void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Act
   Message expired = make(Message::Kind::kExpired, key, m.subset);
   expired.reason = m.reason;
   actions.sends.emplace_back((*m.subset)[0], std::move(expired));
-  end_without_left(meeting, actions);
+  end_without_left(key, actions);
 }
 
 // RV-3, at the root and then at every rank that the query reaches.
@@ -254,8 +254,10 @@ void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& acti
 
 void RendezvousMachine::rank_left(Rank rank, const Error& error, Actions& actions) {
   if (!left_.emplace(rank, error).second) return;
-  for (auto meeting = meetings_.begin(); meeting != meetings_.end();)
-    end_without_left(meeting++, actions);
+  for (auto meeting = meetings_.begin(); meeting != meetings_.end();) {
+    const RendezvousKey key = meeting++->first;  // the end may erase it
+    end_without_left(key, actions);
+  }
 }
 
 }  // namespace millrace::collectives

@@ -126,7 +126,7 @@ class RendezvousMachine {
   Meetings::iterator find_or_open(const RendezvousKey& key, const Subset& subset);
   void advance(Meetings::iterator meeting, Actions& actions);
   void break_off(Meetings::iterator meeting, const Error& error, Actions& actions);
-  void end_without_left(Meetings::iterator meeting, Actions& actions);
+  void end_without_left(const RendezvousKey& key, Actions& actions);
   void start_query(Meetings::iterator meeting, Actions& actions);
   void finish_query(Meetings::iterator meeting, Actions& actions);
   void decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions);

@@ -281,21 +281,11 @@ void expect_same(Launch& launch, const Reports& whole) {
   EXPECT_EQ(losses, whole.losses);
 }
 
-// Where nothing is lost: every so many steps, and the end of the run.
-bool is_commit(Launch& launch, std::uint64_t step, std::uint64_t commit_every) {
-  std::uint64_t last = 0;
-  for (const auto& process : launch.all()) {
-    const auto& losses = process->told.reports.losses;
-    if (!losses.empty()) last = std::max(last, losses.rbegin()->first);
-  }
-  return step % commit_every == 0 || step == last;
-}
-
 // Each recovery goes on from a commit: little is done again.
 void expect_commits_count(Launch& launch, std::uint64_t commit_every) {
   for (const auto& process : launch.all()) {
     for (const RecoveryReport& one : process->told.recoveries) {
-      EXPECT_TRUE(is_commit(launch, one.step, commit_every)) << one.step;
+      EXPECT_EQ(one.step % commit_every, 0U);
       EXPECT_LT(one.steps_lost, 2 * commit_every) << "resumed after step " << one.step;
     }
   }
@@ -416,6 +406,7 @@ TEST(TrainElasticTest, AFolderOfAnEarlierRunIsRefusedAfterADeathToo) {
 TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {
   Plan plan;
   plan.least = 3;
+  plan.items *= 4;  // a stall of the network takes a second; the steps that are left take longer
   for_each_seed(40, [&](Simulation& sim) {
     Launch launch(sim, plan);
     launch.run_until(1 + sim.below(8));
@@ -433,7 +424,7 @@ TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {
     ASSERT_TRUE(loss.error);
     EXPECT_THAT(loss.error->message(), HasSubstr("rank " + std::to_string(rank)));
     EXPECT_EQ(growth.world_size, 4U);
-    EXPECT_TRUE(is_commit(launch, growth.step, plan.commit_every)) << growth.step;
+    EXPECT_EQ(growth.step % plan.commit_every, 0U);
     EXPECT_GT(growth.step, loss.step) << "they had got further";
     expect_commits_count(launch, plan.commit_every);
     // All had the same losses, and every step of the run.

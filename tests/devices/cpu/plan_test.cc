@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <string>
 
 #include "tests/devices/cpu/run_support.h"
 
@@ -311,6 +313,31 @@ TEST(PlanTest, ConvolutionGradientsAreRecognisedAndRight) {
   }
   for (std::size_t i = 0; i < dw.size(); ++i) ASSERT_NEAR(dw[i], want_dw[i], 1e-2) << i;
   for (std::size_t i = 0; i < dx.size(); ++i) ASSERT_NEAR(dx[i], want_dx[i], 1e-2) << i;
+}
+
+// lax.cummax: each window reaches back to the first element, and so a pooling takes n * n steps.
+TEST(PlanTest, ACumulativeMaximumIsNoPooling) {
+  for (const bool reverse : {false, true}) {
+    TestProgram p(
+        "func.func @main(%x: tensor<300xf32>) -> tensor<300xf32> {\n"
+        "%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%a = \"stablehlo.reduce_window\"(%x, %i) <{window_dimensions = array<i64: 300>, padding = "
+        "dense<[[" +
+        std::string(reverse ? "0, 299" : "299, 0") +
+        "]]> : tensor<1x2xi64>}> ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
+        "%m = stablehlo.maximum %p, %q : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}) : "
+        "(tensor<300xf32>, tensor<f32>) -> tensor<300xf32>\nreturn %a : tensor<300xf32>\n}\n");
+    EXPECT_EQ(count_steps(p, "pooling"), 0);
+    std::vector<float> x(300), want(300);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 1000);
+    if (reverse)
+      std::inclusive_scan(x.rbegin(), x.rend(), want.rbegin(),
+                          [](float a, float b) { return std::max(a, b); });
+    else
+      std::inclusive_scan(x.begin(), x.end(), want.begin(),
+                          [](float a, float b) { return std::max(a, b); });
+    EXPECT_EQ(values_of<float>(p.run({bytes_of(x)})[0]), want);
+  }
 }
 
 TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) {

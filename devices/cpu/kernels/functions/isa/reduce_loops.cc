@@ -76,9 +76,9 @@ struct Loops {
   static constexpr bool kWide =
       std::is_floating_point_v<LaneValue> && (K == TileOp::kAdd || K == TileOp::kMultiply);
   using Acc = std::conditional_t<kWide, double, LaneValue>;
+  static constexpr bool kOrderless = K == TileOp::kMaximum || K == TileOp::kMinimum;
   // More of them where they are compared: loops of 16 are unrolled before they can become vectors,
   // and comparisons do not become vectors then.
-  static constexpr bool kOrderless = K == TileOp::kMaximum || K == TileOp::kMinimum;
   static constexpr int kLanes = kOrderless ? 64 : 16;
 
   template <class X, class N>
@@ -131,7 +131,7 @@ struct Loops {
     }
     return values[0];
   }
-  // n is kWidth to 2 * kWidth.
+  // n is kWidth to 2 * kWidth: the first and the last ones, which may overlap.
   template <int kWidth>
   static LaneValue fold_ends(const T* data, int n) {
     LaneValue values[kWidth];
