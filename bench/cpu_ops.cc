@@ -75,6 +75,10 @@ constexpr Row kRows[] = {
     {"largest_of_rows_f32", "%a: tensor<1024x1024xf32>, %z: tensor<f32>", "tensor<1024xf32>",
      "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [1] : "
      "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>"},
+    {"largest_of_short_rows_f32", "%a: tensor<100000x10xf32>, %z: tensor<f32>",
+     "tensor<100000xf32>",
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [1] : "
+     "(tensor<100000x10xf32>, tensor<f32>) -> tensor<100000xf32>"},
     {"largest_of_columns_f16", "%a: tensor<1024x1024xf16>, %z: tensor<f16>", "tensor<1024xf16>",
      "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0] : "
      "(tensor<1024x1024xf16>, tensor<f16>) -> tensor<1024xf16>"},
@@ -129,6 +133,12 @@ constexpr Row kRows[] = {
      "= "
      "dense<[[0, 0], [2047, 0]]> : tensor<2x2xi64>}> " REDUCER(
          "add", "f32") " : (tensor<512x2048xf32>, tensor<f32>) -> tensor<512x2048xf32>"},
+    {"cumulative_maximum", "%a: tensor<1048576xf32>, %z: tensor<f32>", "tensor<1048576xf32>",
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 1048576>, "
+     "padding = dense<[[1048575, 0]]> : tensor<1x2xi64>}> ({\n"
+     "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "%s = stablehlo.maximum %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}) : "
+     "(tensor<1048576xf32>, tensor<f32>) -> tensor<1048576xf32>"},
     {"select_and_scatter",
      "%a: tensor<16x64x32x32xf32>, %u: tensor<16x64x16x16xf32>, %z: tensor<f32>",
      "tensor<16x64x32x32xf32>",
@@ -170,6 +180,17 @@ constexpr Row kRows[] = {
      "%t = stablehlo.select %g, %j, %k : tensor<i1>, tensor<i32>\n"
      "stablehlo.return %s, %t : tensor<f32>, tensor<i32>\n}) : (tensor<1024x1024xf32>, "
      "tensor<1024x1024xi32>, tensor<f32>, tensor<i32>) -> (tensor<1024xf32>, tensor<1024xi32>)"},
+    {"arg_max_vocabulary",
+     "%a: tensor<50000xf32>, %b: tensor<50000xi32>, %z: tensor<f32>, %i: "
+     "tensor<i32>",
+     "tensor<i32>",
+     "%q, %r = \"stablehlo.reduce\"(%a, %b, %z, %i) <{dimensions = array<i64: 0>}> ({\n"
+     "^bb0(%x: tensor<f32>, %j: tensor<i32>, %y: tensor<f32>, %k: tensor<i32>):\n"
+     "%g = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "%s = stablehlo.select %g, %x, %y : tensor<i1>, tensor<f32>\n"
+     "%t = stablehlo.select %g, %j, %k : tensor<i1>, tensor<i32>\n"
+     "stablehlo.return %s, %t : tensor<f32>, tensor<i32>\n}) : (tensor<50000xf32>, "
+     "tensor<50000xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)"},
     {"fft_rows", "%a: tensor<1024x1024xcomplex<f32>>", "tensor<1024x1024xcomplex<f32>>",
      "%r = stablehlo.fft %a, type = FFT, length = [1024] : (tensor<1024x1024xcomplex<f32>>) -> "
      "tensor<1024x1024xcomplex<f32>>"},
