@@ -528,7 +528,9 @@ TEST(ProcessSpanningTest, ARendezvousThatIsCompleteStaysSoWhereARankLeaves) {
     for (std::size_t r = 0; r < far.size(); ++r) {
       const auto leave = [&far, r](const Result<Payloads>& result) {
         EXPECT_TRUE(result.has_value()) << result.error().to_string();
-        return far.member(r).close();
+        const Future<void> closed = far.member(r).close();
+        return closed.then(inline_executor(),
+                           [mesh = far.mesh(r)](const Result<void>&) { return mesh->close(); });
       };
       left.push_back(far.member(r)
                          .rendezvous("m", std::string(sim.below(3000), 'x'))
