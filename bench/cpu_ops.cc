@@ -191,6 +191,15 @@ constexpr Row kRows[] = {
      "%t = stablehlo.select %g, %j, %k : tensor<i1>, tensor<i32>\n"
      "stablehlo.return %s, %t : tensor<f32>, tensor<i32>\n}) : (tensor<50000xf32>, "
      "tensor<50000xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)"},
+    {"products_of_3x3_f32", "%a: tensor<20000x3x3xf32>, %b: tensor<20000x3x3xf32>",
+     "tensor<20000x3x3xf32>",
+     "%r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : "
+     "(tensor<20000x3x3xf32>, tensor<20000x3x3xf32>) -> tensor<20000x3x3xf32>"},
+    {"convolve_signal", "%a: tensor<1x1x10000xf32>, %b: tensor<1x1x101xf32>",
+     "tensor<1x1x10100xf32>",
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = "
+     "{pad = [[100, 100]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+     "(tensor<1x1x10000xf32>, tensor<1x1x101xf32>) -> tensor<1x1x10100xf32>"},
     {"fft_rows", "%a: tensor<1024x1024xcomplex<f32>>", "tensor<1024x1024xcomplex<f32>>",
      "%r = stablehlo.fft %a, type = FFT, length = [1024] : (tensor<1024x1024xcomplex<f32>>) -> "
      "tensor<1024x1024xcomplex<f32>>"},

@@ -1,5 +1,6 @@
 // The kernels of dots and convolutions: what oneDNN does, and loops of ours for the rest.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "millrace/devices/cpu/compile/unit_kernel.h"
@@ -83,6 +84,9 @@ bool fit_f32(const Shape& lhs, const Shape& rhs, const Shape& result) {
   return fits(lhs) && fits(rhs) && fits(result);
 }
 
+// A call of oneDNN takes about as long as so small a product.
+bool is_batch_of_small(const MatmulSpec& s) { return s.batch > 1 && s.m * s.n * s.k <= kPlainWork; }
+
 // All elements of a dense array in another type.
 class Conversion {
  public:
@@ -145,30 +149,41 @@ class Prepared {
   std::optional<Conversion> widen_;
 };
 
-// A kernel of oneDNN, between what prepares its operands and what narrows its result.
-UnitKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& first,
-                         const Prepared& second, std::size_t top,
-                         std::unique_ptr<OneDnnKernel> kernel) {
+// What computes between what prepares the operands and, for one of f32 whose result is of another
+// type, what narrows that: compute(frame, inputs, output, scratch), which takes so many bytes.
+template <class F>
+UnitKernel prepared_kernel(const Graph& graph, const Node& n, const Prepared& first,
+                           const Prepared& second, std::size_t top, bool in_f32,
+                           std::size_t scratch_bytes, F compute) {
   const Shape& result = graph.shape(n.outputs[0]);
   std::optional<Conversion> narrow;
   const std::size_t sums = top;
-  if (result.dtype() != DType::kF32) {
+  if (in_f32 && result.dtype() != DType::kF32) {
     narrow.emplace(DType::kF32, result.dtype(), result.elements());
     top += f32_bytes(result);
   }
-  const OneDnnKernel* const onednn = kernel.get();
   return {.name = std::string(n.name),
           .location = n.location,
-          .needs = {.inputs = n.inputs,
-                    .outputs = n.outputs,
-                    .scratch_bytes = top + onednn->scratch_bytes()},
+          .needs = {.inputs = n.inputs, .outputs = n.outputs, .scratch_bytes = top + scratch_bytes},
           .run = always([=](const StepFrame& f) {
-            const void* inputs[2] = {first.run(f.in(), f), second.run(f.in(1), f)};
+            const std::array<const void*, 2> inputs{first.run(f.in(), f), second.run(f.in(1), f)};
             void* const output = narrow ? f.scratch + sums : f.out();
-            onednn->run(*f.state, inputs, output, f.scratch + top, f.parallel);
+            compute(f, inputs, output, f.scratch + top);
             if (narrow) narrow->run(output, f.out(), f.parallel);
-          }),
-          .onednn = std::move(kernel)};
+          })};
+}
+
+UnitKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& first,
+                         const Prepared& second, std::size_t top,
+                         std::unique_ptr<OneDnnKernel> kernel) {
+  const auto run = [onednn = kernel.get()](const StepFrame& f, const auto& inputs, void* output,
+                                           std::byte* scratch) {
+    onednn->run(*f.state, inputs, output, scratch, f.parallel);
+  };
+  UnitKernel made =
+      prepared_kernel(graph, n, first, second, top, true, kernel->scratch_bytes(), run);
+  made.onednn = std::move(kernel);
+  return made;
 }
 
 MatmulSpec matmul_of(const Operand& left, const Operand& right, std::int64_t inner) {
@@ -257,7 +272,7 @@ Result<UnitKernel> dot_kernel(const Graph& graph, const Node& n) {
     const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
     const MatmulSpec spec = matmul_of(left, right, inner);
     std::size_t top = 0;
-    if (in_f32) {
+    if (in_f32 && !is_batch_of_small(spec)) {
       auto kernel = make_matmul(spec);
       if (!kernel && kernel.error().code() == ErrorCode::kResourceExhausted)
         return std::unexpected(kernel.error());
@@ -266,15 +281,14 @@ Result<UnitKernel> dot_kernel(const Graph& graph, const Node& n) {
         return onednn_kernel(graph, n, first, second, top, *std::move(kernel));
       }
     }
-    if (as_gemm) {
-      const Prepared first(lhs, false, left.copy, 0, top), second(rhs, false, right.copy, 0, top);
-      const Gemm gemm(spec, lhs.dtype(), rhs.dtype(), result.dtype());
-      const auto run = [=](const StepFrame& f) {
-        const void* const from = first.run(f.in(), f);
-        gemm.run(from, second.run(f.in(1), f), f.out(), f.scratch + top, f.parallel);
-      };
-      return simple_kernel(n, run, top + gemm.scratch_bytes());
-    }
+    const Prepared first(lhs, in_f32, left.copy, 0, top), second(rhs, in_f32, right.copy, 0, top);
+    const auto type = [&](const Shape& shape) { return in_f32 ? DType::kF32 : shape.dtype(); };
+    const Gemm gemm(spec, type(lhs), type(rhs), type(result));
+    return prepared_kernel(
+        graph, n, first, second, top, in_f32, gemm.scratch_bytes(),
+        [gemm](const StepFrame& f, const auto& inputs, void* output, std::byte* scratch) {
+          gemm.run(inputs[0], inputs[1], output, scratch, f.parallel);
+        });
   }
   return simple_kernel(n, [=, dims = n.dot](const StepFrame& f) {
     dot_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);
@@ -296,12 +310,18 @@ Result<UnitKernel> convolution_kernel(const Graph& graph, const Node& n, const P
   }
   MILLRACE_TRY(ChosenConvolution chosen, choose_convolution(forms, options, choices));
   if (!chosen.kernel) {
-    if (GemmConvolution::fits(n.convolution, lhs, rhs, result)) {
-      const auto made = std::make_shared<const GemmConvolution>(n.convolution, lhs, rhs, result);
-      const auto run = [made](const StepFrame& f) {
-        made->run(f.in(), f.in(1), f.out(), f.scratch, f.parallel);
-      };
-      return simple_kernel(n, run, made->scratch_bytes());
+    const bool in_f32 = fit_f32(lhs, rhs, result);
+    const auto typed = [&](const Shape& s) { return in_f32 ? Shape(DType::kF32, s.dims()) : s; };
+    if (GemmConvolution::fits(n.convolution, typed(lhs), typed(rhs), typed(result))) {
+      const auto made = std::make_shared<const GemmConvolution>(n.convolution, typed(lhs),
+                                                                typed(rhs), typed(result));
+      std::size_t top = 0;
+      const Prepared first(lhs, in_f32, {}, 0, top), second(rhs, in_f32, {}, 0, top);
+      return prepared_kernel(
+          graph, n, first, second, top, in_f32, made->scratch_bytes(),
+          [made](const StepFrame& f, const auto& inputs, void* output, std::byte* scratch) {
+            made->run(inputs[0], inputs[1], output, scratch, f.parallel);
+          });
     }
     return simple_kernel(n, [=, dims = n.convolution](const StepFrame& f) {
       convolution_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);

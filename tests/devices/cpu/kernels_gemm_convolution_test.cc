@@ -70,6 +70,20 @@ std::vector<Case> cases() {
   cut.dims.pad_low = {-1, 1};
   cut.dims.pad_high = {1, -4};
   all.push_back(cut);
+  // One dimension and one feature, as numpy.convolve has them, and less signal than window.
+  Case signal{"Signal", features_first(), {1, 1, 700}, {1, 1, 31}, {1, 1, 730}};
+  for (auto* spatial :
+       {&signal.dims.input_spatial, &signal.dims.kernel_spatial, &signal.dims.output_spatial})
+    *spatial = {2};
+  signal.dims.strides = signal.dims.lhs_dilation = signal.dims.rhs_dilation = {1};
+  signal.dims.pad_low = signal.dims.pad_high = {30};
+  signal.dims.reversal = {false};
+  all.push_back(signal);
+  Case narrow = signal;
+  narrow = {"NarrowSignal", signal.dims, {3, 1, 5}, {1, 1, 65}, {3, 1, 23}};
+  narrow.dims.strides = {3};
+  narrow.dims.pad_low = narrow.dims.pad_high = {63};
+  all.push_back(narrow);
   return all;
 }
 
@@ -169,7 +183,8 @@ TEST(GemmConvolutionTest, BatchGroupsAndSmallOnesAreLeftToOthers) {
   };
   EXPECT_TRUE(fits(d, DType::kF64, 12));
   EXPECT_FALSE(fits(d, DType::kF64, 2));
-  EXPECT_FALSE(fits(d, DType::kF32, 12));
+  EXPECT_TRUE(fits(d, DType::kF32, 12));
+  EXPECT_FALSE(fits(d, DType::kF16, 12));
   ConvolutionDims grouped = d;
   grouped.batch_groups = 2;
   EXPECT_FALSE(fits(grouped, DType::kF64, 12));

@@ -21,10 +21,11 @@ struct Size {
   std::int64_t batch, m, n, k;
 };
 // Vectors, tiles that are not full, several blocks of rows, of columns and of terms, and batches
-// that are split or not.
-constexpr Size kSizes[] = {{1, 1, 1, 1},      {1, 9, 7, 300},    {1, 8, 24, 16},
-                           {1, 203, 49, 513}, {1, 5, 2000, 3},   {1, 300, 130, 90},
-                           {40, 13, 21, 34},  {2, 130, 130, 130}};
+// that are split or not, of small matrices and with vectors, too.
+constexpr Size kSizes[] = {{1, 1, 1, 1},    {1, 9, 7, 300},    {1, 8, 24, 16},   {1, 203, 49, 513},
+                           {1, 5, 2000, 3}, {1, 300, 130, 90}, {40, 13, 21, 34}, {2, 130, 130, 130},
+                           {41, 3, 3, 3},   {500, 16, 16, 16}, {9, 1, 16, 5},    {70, 1, 1, 64},
+                           {6, 1, 40, 33},  {600, 40, 1, 33}};
 
 MatmulSpec spec_of(const Size& s, bool a_transposed, bool b_transposed) {
   return {.batch = s.batch,
@@ -117,6 +118,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 TEST(GemmTest, DoublesAreTheSumsByHand) {
   check_all<double, double>(DType::kF64, DType::kF64, kNaN);
 }
+TEST(GemmTest, FloatsAreTheSumsByHand) {
+  check_all<float, float>(DType::kF32, DType::kF32, static_cast<float>(kNaN));
+}
 TEST(GemmTest, FloatsWithADoubleResultAreTheSumsByHand) {
   check_all<float, double>(DType::kF32, DType::kF64, kNaN);
 }
@@ -159,7 +163,6 @@ TEST(GemmTest, OtherTypesAreRefused) {
   EXPECT_FALSE(can_gemm(DType::kF8E5M2, DType::kF8E5M2, DType::kI32));
   EXPECT_FALSE(can_gemm(DType::kF32, DType::kF32, DType::kI32));
   EXPECT_FALSE(can_gemm(DType::kC128, DType::kC128, DType::kF64));
-  EXPECT_FALSE(can_gemm(DType::kF32, DType::kF32, DType::kF32));
   EXPECT_FALSE(can_gemm(DType::kF64, DType::kF64, DType::kF32));
   EXPECT_FALSE(can_gemm(DType::kI64, DType::kI32, DType::kI32));
   EXPECT_FALSE(can_gemm(DType::kI1, DType::kI1, DType::kI1));
@@ -214,6 +217,30 @@ TEST(GemmTest, ZeroTimesInfinityIsNaNAndSpoilsOnlyItsRow) {
         EXPECT_TRUE(std::isnan(x)) << i;
     }
   }
+}
+
+TEST(GemmTest, AProgramMultipliesABatchOfSmallMatricesOfFloats) {
+  TestProgram program(R"(
+func.func @main(%a: tensor<3x2x9x2xf32>, %b: tensor<2x4x9x3xf32>) -> tensor<9x2x4xf32> {
+  %r = stablehlo.dot_general %a, %b, batching_dims = [2] x [2], contracting_dims = [0, 1] x [3, 0]
+    : (tensor<3x2x9x2xf32>, tensor<2x4x9x3xf32>) -> tensor<9x2x4xf32>
+  return %r : tensor<9x2x4xf32>
+})");
+  const auto a = numbers<float>(3 * 2 * 9 * 2, 1), b = numbers<float>(2 * 4 * 9 * 3, 2);
+  std::vector<float> sums;
+  for (std::size_t batch = 0; batch < 9; ++batch) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        float sum = 0;
+        for (std::size_t p = 0; p < 3; ++p) {
+          for (std::size_t q = 0; q < 2; ++q)
+            sum += a[((p * 2 + q) * 9 + batch) * 2 + i] * b[((q * 4 + j) * 9 + batch) * 3 + p];
+        }
+        sums.push_back(sum);
+      }
+    }
+  }
+  EXPECT_EQ(program.run({bytes_of(a), bytes_of(b)})[0], bytes_of(sums));
 }
 
 // Through a program: dimensions that are no matrix are copied first.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <complex>
+#include <optional>
 #include <type_traits>
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/base/split.h"
+#include "millrace/devices/cpu/kernels/contraction/direct_product.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_pack.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
 
@@ -24,59 +26,6 @@ constexpr Index kSmallWork = 1 << 20;
 
 // Multiply-adds that make a part worth its start.
 constexpr Index kGemmPartWork = 1 << 18;
-
-// A product of f64 with one vector, which needs no panels: it reads its matrix once, where it lies.
-// False where the matrix has neither rows nor columns whose elements are neighbours, or there is no
-// vector. Thread-safety: immutable.
-class GemmWithVector {
- public:
-  GemmWithVector() = default;
-  GemmWithVector(const MatmulSpec& s, const GemmTile<double>& tile, Index most_parts)
-      : spec_(s), tile_(tile), most_parts_(most_parts) {
-    right_is_vector_ = s.n == 1 && s.c_row == 1;
-    if (!right_is_vector_ && s.m != 1) return;
-    results_ = right_is_vector_ ? s.m : s.n;
-    outer_ = right_is_vector_ ? s.a_row : s.b_column;
-    term_ = right_is_vector_ ? s.a_column : s.b_row;
-    step_ = right_is_vector_ ? s.b_row : s.a_column;
-    if (term_ == 1 && step_ == 1)
-      way_ = Way::kDots;
-    else if (outer_ == 1)
-      way_ = Way::kRows;
-  }
-  explicit operator bool() const { return way_ != Way::kNone; }
-
-  void run(const double* a, const double* b, double* c, Parallel& parallel) const {
-    const Index all = spec_.batch * results_;
-    split(all, all * spec_.k / kGemmPartWork, most_parts_, parallel, [&](Index begin, Index end) {
-      for (Index i = begin; i < end;) {
-        const Index batch = i / results_, first = i % results_,
-                    some = std::min(results_ - first, end - i);
-        const double* const left = a + batch * spec_.a_batch;
-        const double* const right = b + batch * spec_.b_batch;
-        multiply((right_is_vector_ ? left : right) + first * outer_,
-                 right_is_vector_ ? right : left, some, c + batch * spec_.c_batch + first);
-        i += some;
-      }
-    });
-  }
-
- private:
-  enum class Way : std::uint8_t { kNone, kDots, kRows };
-
-  void multiply(const double* matrix, const double* vector, Index results, double* c) const {
-    if (way_ == Way::kRows)
-      return tile_.sum_rows(spec_.k, results, vector, step_, matrix, term_, c);
-    for (Index i = 0; i < results; ++i) c[i] = tile_.dot(spec_.k, matrix + i * outer_, vector);
-  }
-
-  MatmulSpec spec_;
-  GemmTile<double> tile_;
-  Index most_parts_ = 1;
-  bool right_is_vector_ = false;
-  Index results_ = 0, outer_ = 0, term_ = 0, step_ = 0;
-  Way way_ = Way::kNone;
-};
 
 Index up(Index n, Index to) { return (n + to - 1) / to * to; }
 
@@ -188,18 +137,19 @@ class Product {
         tile_(MILLRACE_BEST_ISA(gemm_tile<A>())),
         cut_(spec, {tile_.rows, Index{tile_.lanes} * tile_.vectors, sizeof(A)}, kIsComplex<T>,
              most_parts) {
-    if constexpr (std::is_same_v<T, double>) {
-      if (lhs == DType::kF64 && rhs == DType::kF64)
-        with_vector_ = GemmWithVector(spec, tile_, most_parts);
+    if constexpr (std::is_same_v<T, A>) {
+      // Signs are nothing to a product of integers of one size.
+      if (a_bytes_ == sizeof(T) && b_bytes_ == sizeof(T)) direct_.emplace(spec, most_parts);
+      if (direct_ && !*direct_) direct_.reset();
     }
   }
 
-  std::size_t scratch_bytes() const { return with_vector_ ? 0 : cut_.scratch_bytes(); }
+  std::size_t scratch_bytes() const { return direct_ ? 0 : cut_.scratch_bytes(); }
 
   void run(const void* a, const void* b, void* c, std::byte* scratch, Parallel& parallel) const {
-    if (with_vector_) {
-      return with_vector_.run(static_cast<const double*>(a), static_cast<const double*>(b),
-                              static_cast<double*>(c), parallel);
+    if (direct_) {
+      return direct_->run(static_cast<const A*>(a), static_cast<const A*>(b), static_cast<A*>(c),
+                          parallel);
     }
     const Operands o{static_cast<const std::byte*>(a), static_cast<const std::byte*>(b),
                      static_cast<T*>(c)};
@@ -334,7 +284,7 @@ class Product {
   GemmPacking<A> pack_;
   GemmTile<A> tile_;
   GemmCut cut_;
-  GemmWithVector with_vector_;
+  std::optional<DirectProduct<A>> direct_;
 };
 
 // A block of products of integers of 8 bits has its exact sum in f32, which is multiplied faster.
@@ -361,6 +311,8 @@ bool with_product(DType lhs, DType rhs, DType result, F f) {
     return true;
   };
   switch (result) {
+    case DType::kF32:
+      return call(TypeTag<float>{});
     case DType::kF64:
       return call(TypeTag<double>{});
     case DType::kC64:

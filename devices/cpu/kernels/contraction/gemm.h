@@ -1,8 +1,9 @@
 // Gemm: products of matrices of the element types that oneDNN has no kernel for here: f64, complex
-// and integers. Operands are packed in panels (K. Goto, R. van de Geijn, "Anatomy of
-// high-performance matrix multiplication", 2008) for the tiles of gemm_tile.h. A complex product is
-// one of real matrices: each element of the left side stands for [re -im; im re], one of the right
-// side for a column [re; im].
+// and integers; of f32, what oneDNN has only its slow reference for, and batches of small matrices.
+// Products that direct_product.h has need no panels. Other operands are packed in panels (K. Goto,
+// R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008) for the tiles of
+// gemm_tile.h. A complex product is one of real matrices: each element of the left side stands for
+// [re -im; im re], one of the right side for a column [re; im].
 //
 // Integers of 8 bits are multiplied as f32, which holds the sum of a block of them.
 //
@@ -19,8 +20,8 @@
 
 namespace millrace::devices::cpu {
 
-// Whether there is a Gemm of these: f64 of f32 and f64; c64 of c64 and c128 of c128; integers of 8
-// to 32 bits of integers of at most 32, those of 64 bits of any from 8 on.
+// Whether there is a Gemm of these: f32 of f32; f64 of f32 and f64; c64 of c64 and c128 of c128;
+// integers of 8 to 32 bits of integers of at most 32, those of 64 bits of any from 8 on.
 bool can_gemm(DType lhs, DType rhs, DType result);
 
 // Thread-safety: immutable.

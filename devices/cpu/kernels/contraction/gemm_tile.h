@@ -7,12 +7,15 @@
 #include <cstdint>
 
 #include "millrace/devices/cpu/kernels/base/isa_level.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 
 namespace millrace::devices::cpu {
 
 inline constexpr int kMaxTileVectors = 3;
 // Sums that a product of vectors is taken in, whatever the vectors of the processor.
 inline constexpr int kDotSums = 32;
+// Rows, columns and terms, at most, of matrices that are multiplied side by side.
+inline constexpr int kSmallSide = 16;
 
 // T is double, float, std::uint32_t or std::uint64_t.
 template <class T>
@@ -31,6 +34,8 @@ struct GemmTile {
   // c[j], j < columns, = the sum over t < terms, in order, of x[t * step] * y[t * row + j].
   void (*sum_rows)(std::int64_t terms, std::int64_t columns, const T* x, std::int64_t step,
                    const T* y, std::int64_t row, T* c) = nullptr;
+  // The first `count` products of a batch, at most `lanes` of them, each in a lane of its own.
+  void (*side_by_side)(const MatmulSpec& spec, int count, const T* a, const T* b, T* c) = nullptr;
 };
 
 MILLRACE_IN_EACH_ISA(template <class T> GemmTile<T> gemm_tile();)

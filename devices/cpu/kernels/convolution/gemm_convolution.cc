@@ -13,7 +13,6 @@ namespace {
 constexpr std::int64_t kPatchBytes = 512 << 10;  // of a chunk's patches: they stay in a cache
 constexpr std::int64_t kMostRows = 256, kRowGrain = 16;
 constexpr std::int64_t kMaxParts = 8;
-constexpr std::int64_t kOutside = -1;
 constexpr std::int64_t kRun = 8;  // outputs that are copied at once where they are neighbours
 
 std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
@@ -145,27 +144,56 @@ void GemmConvolution::find_places(const Chunk& chunk, Index* places) const {
       shift[s] = in % d.window * d.window_dilation - d.low;
       in /= d.window;
     }
-    for (Index p = 0; p < chunk.count; ++p) {
+    // A line at a time: outputs that differ in the last dimension only.
+    for (Index p = 0; p < chunk.count;) {
       Index at = 0;
-      for (std::size_t s = 0; s < rank && at != kOutside; ++s) {
-        const Spatial& d = spatial_[s];
-        const Index padded = out[s] * d.step + shift[s];
-        const Index i = d.in_dilation == 1 ? padded : padded / d.in_dilation;
-        const bool inside = padded >= 0 && i * d.in_dilation == padded && i < d.in;
-        at = inside ? at + i * d.in_stride : kOutside;
+      for (std::size_t s = 0; s + 1 < rank && at != kOutside; ++s) {
+        const Index i = spatial_[s].shown(out[s] * spatial_[s].step + shift[s]);
+        at = i == kOutside ? kOutside : at + i * spatial_[s].in_stride;
       }
-      row[p] = at;
+      Index line = 1;
+      if (rank == 0) {
+        row[p] = at;
+      } else {
+        const Spatial& last = spatial_[rank - 1];
+        line = std::min(last.out - out[rank - 1], chunk.count - p);
+        find_line(last, out[rank - 1] * last.step + shift[rank - 1], at, line, row + p);
+        out[rank - 1] += line - 1;
+      }
+      p += line;
       for (std::size_t s = rank; s-- > 0;) {
         if (++out[s] < spatial_[s].out) break;
         out[s] = 0;
       }
     }
     for (Index p = 0; p + kRun <= chunk.count; p += kRun) {
-      Index neighbours = 1;
-      while (neighbours < kRun && row[p + neighbours] == row[p] + neighbours) ++neighbours;
-      row[rows_ + p / kRun] = row[p] != kOutside && neighbours == kRun ? 1 : 0;
+      Index apart = 0;
+      for (Index j = 0; j < kRun; ++j) apart |= row[p + j] - row[p] - j;
+      row[rows_ + p / kRun] = row[p] != kOutside && apart == 0 ? 1 : 0;
     }
   }
+}
+
+// The places of a line of outputs, of which the window shows `padded` of the last dimension to the
+// first one; `base`: where the line is by the other dimensions, or kOutside.
+void GemmConvolution::find_line(const Spatial& d, Index padded, Index base, Index line,
+                                Index* places) {
+  if (base == kOutside || d.in_dilation != 1) {
+    for (Index j = 0; j < line; ++j, padded += d.step) {
+      const Index i = base == kOutside ? kOutside : d.shown(padded);
+      places[j] = i == kOutside ? kOutside : base + i * d.in_stride;
+    }
+    return;
+  }
+  // Those inside are neighbours: [first, last).
+  const auto reach = [&](Index to) {
+    return std::clamp<Index>(to <= padded ? 0 : (to - padded + d.step - 1) / d.step, 0, line);
+  };
+  const Index first = reach(0), last = reach(d.in);
+  std::fill_n(places, first, kOutside);
+  const Index start = base + padded * d.in_stride, step = d.step * d.in_stride;
+  for (Index j = first; j < last; ++j) places[j] = start + j * step;
+  std::fill(places + last, places + line, kOutside);
 }
 
 template <class T>

@@ -32,11 +32,18 @@ class GemmConvolution {
 
  private:
   using Index = std::int64_t;
+  static constexpr Index kOutside = -1;
   struct Spatial {
     Index in, out, window;                          // extents
     Index in_stride, out_stride, window_stride;     // in elements
     Index step, low, in_dilation, window_dilation;  // of the window
     bool reversed;
+
+    // The element of the operand that lies here, with padding and gaps; kOutside if none does.
+    Index shown(Index padded) const {
+      const Index i = in_dilation == 1 ? padded : padded / in_dilation;
+      return padded >= 0 && i * in_dilation == padded && i < in ? i : kOutside;
+    }
   };
   // Outputs [first, first + count) of an image and a group of features.
   struct Chunk {
@@ -48,6 +55,7 @@ class GemmConvolution {
   template <class T>
   void gather_weights(const T* rhs, T* weights) const;
   void find_places(const Chunk& chunk, Index* places) const;
+  static void find_line(const Spatial& d, Index padded, Index base, Index line, Index* places);
   template <class T>
   void gather(const Chunk& chunk, const T* lhs, const Index* places, T* patches) const;
   template <class T>

@@ -359,19 +359,20 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
       if (error->code() == ErrorCode::kResourceExhausted) break;
       continue;
     }
-    // The reference implementation is orders of magnitude slower.
-    if ((*made)->reference() && best != nullptr) continue;
-    const bool replace_reference = best != nullptr && best->reference();
-    if (!tries && best != nullptr && !replace_reference) break;
+    if ((*made)->reference()) {
+      error = Error(ErrorCode::kUnimplemented, "oneDNN has only its reference, which is slow");
+      continue;
+    }
     double time = 0;
-    if (tries && !(*made)->reference()) {
+    if (tries) {
       MILLRACE_TRY(time, trial(spec, (*made)->parts(), way));
     }
-    if (best == nullptr || replace_reference || time < best_time) {
+    if (best == nullptr || time < best_time) {
       best = std::move(*made);
       best_time = time;
       best_way = way;
     }
+    if (!tries) break;
   }
   // Which way it is must not depend on the memory that there is: its results are not all the same.
   if (best == nullptr || (error && error->code() == ErrorCode::kResourceExhausted))

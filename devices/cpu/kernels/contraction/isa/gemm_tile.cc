@@ -92,18 +92,27 @@ T dot(std::int64_t terms, const T* x, const T* y) {
       sums[v] = fused<T>(load(x + t + v * kLanes), load(y + t + v * kLanes), sums[v]);
     }
   }
-  T all[kDotSums], rest_x[kDotSums] = {}, rest_y[kDotSums] = {};
   if (t < terms) {
+    T rest_x[kDotSums] = {}, rest_y[kDotSums] = {};
     std::memcpy(rest_x, x + t, static_cast<std::size_t>(terms - t) * sizeof(T));
     std::memcpy(rest_y, y + t, static_cast<std::size_t>(terms - t) * sizeof(T));
     for (int v = 0; v < kSums; ++v)
       sums[v] = fused<T>(load(rest_x + v * kLanes), load(rest_y + v * kLanes), sums[v]);
   }
-  for (int v = 0; v < kSums; ++v) store(all + v * kLanes, sums[v]);
-  for (int half = kDotSums / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) all[i] += all[i + half];
+  // Halves are added, of the vectors and then of the last one's lanes.
+#pragma GCC unroll 4
+  for (int half = kSums / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
   }
-  return all[0];
+  T lanes[kLanes];
+  store(lanes, sums[0]);
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
 }
 
 // Eight rows at a time, so that c is read and written less often than y.
@@ -139,6 +148,56 @@ void sum_rows(std::int64_t terms, std::int64_t columns, const T* x, std::int64_t
   }
 }
 
+// to[(i * columns + j) * lanes + l] = element (i, j) of matrix l.
+template <class T>
+MILLRACE_INLINE void gather_lanes(const T* from, std::int64_t batch, int count, std::int64_t rows,
+                                  std::int64_t row, std::int64_t columns, std::int64_t column,
+                                  T* to) {
+  constexpr int kLanes = kBytes / static_cast<int>(sizeof(T));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j, to += kLanes) {
+      const T* const first = from + i * row + j * column;
+      if (count == kLanes) {
+#pragma GCC unroll 16
+        for (int l = 0; l < kLanes; ++l) to[l] = first[l * batch];
+      } else {
+        for (int l = 0; l < kLanes; ++l) to[l] = l < count ? first[l * batch] : T{};
+      }
+    }
+  }
+}
+
+template <class T>
+void side_by_side(const MatmulSpec& s, int count, const T* a, const T* b, T* c) {
+  constexpr int kLanes = kBytes / static_cast<int>(sizeof(T)), kWidth = 4;
+  alignas(64) T left[kSmallSide * kSmallSide * kLanes], right[kSmallSide * kSmallSide * kLanes];
+  gather_lanes(a, s.a_batch, count, s.m, s.a_row, s.k, s.a_column, left);
+  // By columns, so that the terms of a sum are neighbours on both sides.
+  gather_lanes(b, s.b_batch, count, s.n, s.b_column, s.k, s.b_row, right);
+  const auto columns = [&]<int kSome>(std::int64_t i, std::int64_t j) {
+    const T* const x = left + i * s.k * kLanes;
+    const T* const y = right + j * s.k * kLanes;
+    Vector<T> sums[kSome] = {};
+    for (std::int64_t t = 0; t < s.k; ++t) {
+      const Vector<T> term = load(x + t * kLanes);
+#pragma GCC unroll 4
+      for (int v = 0; v < kSome; ++v)
+        sums[v] = fused<T>(term, load(y + (v * s.k + t) * kLanes), sums[v]);
+    }
+    T* const to = c + i * s.c_row + j;
+    for (int v = 0; v < kSome; ++v) {
+      T lanes[kLanes];
+      store(lanes, sums[v]);
+      for (int l = 0; l < count; ++l) to[l * s.c_batch + v] = lanes[l];
+    }
+  };
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    std::int64_t j = 0;
+    for (; j + kWidth <= s.n; j += kWidth) columns.template operator()<kWidth>(i, j);
+    for (; j < s.n; ++j) columns.template operator()<1>(i, j);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -148,7 +207,8 @@ GemmTile<T> gemm_tile() {
                    .vectors = kVectors,
                    .run = {run<T, 1>, run<T, 2>},
                    .dot = dot<T>,
-                   .sum_rows = sum_rows<T>};
+                   .sum_rows = sum_rows<T>,
+                   .side_by_side = side_by_side<T>};
   if constexpr (kVectors > 2) tile.run[2] = run<T, kVectors>;
   return tile;
 }
