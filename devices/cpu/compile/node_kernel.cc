@@ -108,18 +108,18 @@ DType index_type(const Graph& graph, const Node& n, std::size_t first) {
 }
 
 UnitKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
-  return simple_kernel(n, [operand = graph.shape(n.inputs[0]), result = graph.shape(n.outputs[0]),
-                           index = index_type(graph, n, 1)](const StepFrame& f) {
-    dynamic_slice(operand, result, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
-                  f.out(), f.parallel);
+  const DynamicWindow window(graph.shape(n.inputs[0]), graph.shape(n.outputs[0]),
+                             index_type(graph, n, 1));
+  return simple_kernel(n, [=](const StepFrame& f) {
+    window.slice(f.in(), Pointers<const void>(f, f.inputs.subspan(1)), f.out(), f.parallel);
   });
 }
 
 UnitKernel dynamic_update_slice_kernel(const Graph& graph, const Node& n) {
-  return update(n, [operand = graph.shape(n.inputs[0]), part = graph.shape(n.inputs[1]),
-                    index = index_type(graph, n, 2)](const StepFrame& f) {
-    dynamic_update_slice(operand, part, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
-                         f.out(), f.parallel);
+  const DynamicWindow window(graph.shape(n.inputs[0]), graph.shape(n.inputs[1]),
+                             index_type(graph, n, 2));
+  return update(n, [=](const StepFrame& f) {
+    window.update(f.out(), Pointers<const void>(f, f.inputs.subspan(1)), f.in(), f.parallel);
   });
 }
 

@@ -136,7 +136,8 @@ void LoopKernel::classify_inputs() {
       contiguous = contiguous && strides[d - 1] == dense;
       dense *= dims_[d - 1];
     }
-    if (splat) {
+    // A single element needs no copy of it.
+    if (splat && (elements_ > 1 || input.source.iota)) {
       input.load = Load::kSplat;
     } else if (contiguous && lead == 0 && !input.source.iota) {
       input.load = Load::kContiguous;
@@ -222,7 +223,10 @@ bool LoopKernel::can_overwrite(int output, int input) const {
 void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const> outputs,
                      std::byte* scratch, Parallel& parallel) const {
   const Memory m{buffers, outputs, scratch};
-  if (elements_ > 0) parallel.run(parts_, [&](int part) { run_part(part, m); });
+  if (elements_ > 0 && parts_ == 1)
+    run_part(0, m);
+  else if (elements_ > 0)
+    parallel.run(parts_, [&](int part) { run_part(part, m); });
   if (mode_ != Mode::kStore) finish(m);
 }
 

@@ -7,7 +7,6 @@
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
-#include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -312,37 +311,24 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
     scatter_at(b, frame, types, results, indices, updates);
 }
 
-namespace {
+DynamicWindow::DynamicWindow(const Shape& operand, const Shape& window, DType index_type)
+    : index_type_(index_type),
+      out_(window.dims(), dense_strides(operand), dense_strides(window),
+           static_cast<int>(byte_width(operand.dtype()))),
+      in_(window.dims(), dense_strides(window), dense_strides(operand),
+          static_cast<int>(byte_width(operand.dtype()))) {
+  for (const std::int64_t stride : dense_strides(operand))
+    strides_.push_back(stride * static_cast<std::int64_t>(byte_width(operand.dtype())));
+  for (int d = 0; d < operand.rank(); ++d) last_.push_back(operand.dim(d) - window.dim(d));
+}
 
-std::int64_t clamped_offset(const Shape& operand, const Shape& window, DType index_type,
-                            std::span<const void* const> starts) {
-  const DimVector strides = dense_strides(operand);
+std::int64_t DynamicWindow::offset(std::span<const void* const> starts) const {
   std::int64_t offset = 0;
-  for (int d = 0; d < operand.rank(); ++d) {
-    const std::int64_t start = read_index(index_type, starts[static_cast<std::size_t>(d)], 0);
-    offset += std::clamp<std::int64_t>(start, 0, operand.dim(d) - window.dim(d)) *
-              strides[static_cast<std::size_t>(d)];
+  for (std::size_t d = 0; d < strides_.size(); ++d) {
+    const std::int64_t start = read_index(index_type_, starts[d], 0);
+    offset += std::clamp<std::int64_t>(start, 0, last_[d]) * strides_[d];
   }
   return offset;
-}
-
-}  // namespace
-
-void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
-                   std::span<const void* const> starts, void* out, Parallel& parallel) {
-  const std::int64_t offset = clamped_offset(operand, result, index_type, starts);
-  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
-  StridedCopy(result.dims(), dense_strides(operand), dense_strides(result), static_cast<int>(width))
-      .run(static_cast<const std::byte*>(data) + offset * width, out, parallel);
-}
-
-void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
-                          const void* update_data, std::span<const void* const> starts, void* out,
-                          Parallel& parallel) {
-  const std::int64_t offset = clamped_offset(operand, update, index_type, starts);
-  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
-  StridedCopy(update.dims(), dense_strides(update), dense_strides(operand), static_cast<int>(width))
-      .run(update_data, static_cast<std::byte*>(out) + offset * width, parallel);
 }
 
 }  // namespace millrace::devices::cpu

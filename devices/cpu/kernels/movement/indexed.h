@@ -3,12 +3,14 @@
 // skipped as a whole (scatter: as XLA does, kernels/movement/indexing_definition.cc).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/base/dim_vector.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
 
@@ -75,13 +77,27 @@ class IndexedWalk {
   bool dense_ = false;  // each window is contiguous in the operand and in the result
 };
 
-// result = operand[start : start + sizes], start clamped so that it fits. starts: one scalar per
-// dimension.
-void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
-                   std::span<const void* const> starts, void* out, Parallel& parallel);
-// out holds the operand already.
-void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
-                          const void* update_data, std::span<const void* const> starts, void* out,
-                          Parallel& parallel);
+// A window of an operand, at starts that are clamped so that it fits: dynamic_slice and
+// dynamic_update_slice. starts: one scalar per dimension. Thread-safety: immutable.
+class DynamicWindow {
+ public:
+  DynamicWindow(const Shape& operand, const Shape& window, DType index_type);
+  // window = operand[start : start + sizes].
+  void slice(const std::byte* operand, std::span<const void* const> starts, void* window,
+             Parallel& parallel) const {
+    out_.run(operand + offset(starts), window, parallel);
+  }
+  void update(std::byte* operand, std::span<const void* const> starts, const void* window,
+              Parallel& parallel) const {
+    in_.run(window, operand + offset(starts), parallel);
+  }
+
+ private:
+  std::int64_t offset(std::span<const void* const> starts) const;
+
+  DType index_type_;
+  DimVector strides_, last_;  // in bytes; the last start
+  StridedCopy out_, in_;
+};
 
 }  // namespace millrace::devices::cpu

@@ -12,6 +12,9 @@
 namespace millrace::devices::cpu {
 namespace {
 
+// What makes a part of a copy worth its start.
+constexpr std::int64_t kPartBytes = 128 << 10;
+
 // Calls run(offset, count, stride) for every innermost run of the elements [start, start + n).
 template <class F>
 void each_run(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides,
@@ -142,6 +145,7 @@ StridedCopy::StridedCopy(std::span<const std::int64_t> dims,
     to_.push_front(0);
   }
   for (std::size_t d = 0; d + 2 < dims_.size(); ++d) outer_ *= dims_[d];
+  dense_ = dims_.back() == elements_ && (elements_ == 1 || (from_.back() == 1 && to_.back() == 1));
 }
 
 // Rows [begin, end): a row is one index of all dimensions but the last; blocks of rows share an
@@ -198,6 +202,10 @@ void StridedCopy::run_range(const std::byte* from, std::byte* to, std::int64_t b
 
 void StridedCopy::run(const void* from, void* to) const {
   if (elements_ == 0) return;
+  if (dense_) {
+    std::memcpy(to, from, static_cast<std::size_t>(elements_ * width_));
+    return;
+  }
   run_range(static_cast<const std::byte*>(from), static_cast<std::byte*>(to), 0,
             outer_ * dims_[dims_.size() - 2]);
 }
@@ -206,8 +214,9 @@ void StridedCopy::run(const void* from, void* to, Parallel& parallel) const {
   if (elements_ == 0) return;
   const auto* f = static_cast<const std::byte*>(from);
   auto* t = static_cast<std::byte*>(to);
+  if (elements_ * width_ < 2 * kPartBytes) return run(from, to);
   const std::int64_t rows = outer_ * dims_[dims_.size() - 2];
-  split(rows, elements_ * width_ / (128 << 10), 16, parallel,
+  split(rows, elements_ * width_ / kPartBytes, 16, parallel,
         [&](std::int64_t begin, std::int64_t end) { run_range(f, t, begin, end); });
 }
 

@@ -41,6 +41,7 @@ class StridedCopy {
   std::int64_t outer_ = 1;  // blocks
   std::int64_t elements_ = 1;
   int width_ = 1;
+  bool dense_ = false;  // one run of bytes
 };
 
 }  // namespace millrace::devices::cpu
