@@ -167,6 +167,13 @@ UnitKernel reduce_kernel(const Graph& graph, const Node& n) {
       scratch);
 }
 
+std::optional<PoolKind> pool_kind(TileOp op) {
+  if (op == TileOp::kMaximum) return PoolKind::kMaximum;
+  if (op == TileOp::kMinimum) return PoolKind::kMinimum;
+  if (op == TileOp::kAdd) return PoolKind::kSum;
+  return std::nullopt;
+}
+
 UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& shape = graph.shape(n.inputs[0]);
@@ -178,14 +185,14 @@ UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
       shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
     scan.reset();
   }
-  const std::optional<TileOp> kind = count == 1 ? n.region->kind : std::nullopt;
-  const bool picks = kind == TileOp::kMaximum || kind == TileOp::kMinimum;
-  if (picks && !scan && shape.dtype() == DType::kF32) {
+  const std::optional<PoolKind> kind =
+      count == 1 && n.region->kind ? pool_kind(*n.region->kind) : std::nullopt;
+  if (kind && !scan && shape.dtype() == DType::kF32) {
     if (const auto g = pool_geometry(shape.dims(), n.window)) {
       UnitKernel made = simple_kernel(
           n,
-          [g = *g, maximum = kind == TileOp::kMaximum](const StepFrame& f) {
-            pool(g, maximum, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
+          [g = *g, kind = *kind](const StepFrame& f) {
+            pool(g, kind, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
           },
           pool_scratch_bytes(*g));
       made.name += " as pooling";

@@ -69,14 +69,16 @@ ComplexLoop exact_loop(OpKind kind) {
 }
 
 template <class T>
-ComplexLoop complex_loop(OpKind kind) {
+ComplexLoop complex_loop(OpKind kind, bool to_complex) {
+  if (kind == OpKind::kConvert && to_complex)
+    return unary<T, Parts<T>, [](T re) { return Parts<T>{re, 0}; }>;
   if (kind != OpKind::kComplex) return nullptr;
   return binary<T, Parts<T>, [](T re, T im) { return Parts<T>{re, im}; }>;
 }
 
 }  // namespace
 
-ComplexLoop find_complex_loop(OpKind kind, DType in) {
+ComplexLoop find_complex_loop(OpKind kind, DType in, DType out) {
   switch (in) {
     case DType::kC64:
       if (kind == OpKind::kMultiply) return binary<Parts<float>, Parts<float>, multiply>;
@@ -85,9 +87,9 @@ ComplexLoop find_complex_loop(OpKind kind, DType in) {
     case DType::kC128:
       return exact_loop<double>(kind);
     case DType::kF32:
-      return complex_loop<float>(kind);
+      return complex_loop<float>(kind, out == DType::kC64);
     case DType::kF64:
-      return complex_loop<double>(kind);
+      return complex_loop<double>(kind, out == DType::kC128);
     default:
       return nullptr;
   }

@@ -15,7 +15,7 @@ namespace millrace::devices::cpu::definition {
 
 // n elements of each; b: nullptr where the operation takes one operand.
 using ComplexLoop = void (*)(const std::byte* a, const std::byte* b, std::byte* to, std::int64_t n);
-// in: of the operands; nullptr if there is none, or none that is as exact.
-ComplexLoop find_complex_loop(ir::OpKind kind, DType in);
+// in, out: of the operands and the result; nullptr if there is none, or none that is as exact.
+ComplexLoop find_complex_loop(ir::OpKind kind, DType in, DType out);
 
 }  // namespace millrace::devices::cpu::definition

@@ -85,7 +85,7 @@ std::size_t pool_scratch_bytes(const PoolGeometry& g) {
   return static_cast<std::size_t>(parts_of(g) * 5 * wide_row(g)) * sizeof(float);
 }
 
-void pool(const PoolGeometry& g, bool maximum, const float* x, float init, float* out,
+void pool(const PoolGeometry& g, PoolKind kind, const float* x, float init, float* out,
           std::byte* scratch, Parallel& parallel) {
   const std::int64_t line = g.width * g.inner, out_line = g.out_width * g.inner;
   each_part(g, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
@@ -97,7 +97,7 @@ void pool(const PoolGeometry& g, bool maximum, const float* x, float init, float
           const std::int64_t at = y * g.stride_height + h - g.pad_top;
           lines[h] = at >= 0 && at < g.height ? x + (o * g.height + at) * line : nullptr;
         }
-        rows().forward(g, maximum, lines, init, row, out + (o * g.out_height + y) * out_line);
+        rows().forward(g, kind, lines, init, row, out + (o * g.out_height + y) * out_line);
       }
     }
   });

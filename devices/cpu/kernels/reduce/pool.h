@@ -1,4 +1,5 @@
-// Max and min pooling over one or two neighbouring dimensions, and its gradient, for f32: what
+// Max, min and sum pooling over one or two neighbouring dimensions, and the gradient of the first,
+// for f32: what
 // reduce_window and select_and_scatter are in nearly every network. A row of the image is worked on
 // as one long vector: first the window's rows are combined, then shifted copies of the result, then
 // the wanted blocks are picked. Everything else goes through region_reduce.h.
@@ -31,8 +32,10 @@ bool has_pool_gradient(const PoolGeometry& geometry);
 
 std::size_t pool_scratch_bytes(const PoolGeometry& geometry);
 
-// out = max (or min) of init and the window's elements; padding counts as init.
-void pool(const PoolGeometry& geometry, bool maximum, const float* x, float init, float* out,
+enum class PoolKind : std::uint8_t { kMaximum, kMinimum, kSum };
+// out = the largest or smallest of init and the window's elements, or their sum: column by column
+// of the window, init at last. Padding adds nothing.
+void pool(const PoolGeometry& geometry, PoolKind kind, const float* x, float init, float* out,
           std::byte* scratch, Parallel& parallel);
 // Each window's first element that is >= all before it gets init + source, the others init.
 // Elements outside every window get init.
@@ -43,7 +46,7 @@ void pool_gradient(const PoolGeometry& geometry, const float* x, const float* so
 struct PoolRows {
   // lines: height rows of x that the window covers, or nullptr for padding; row: padded width *
   // inner + 32 floats.
-  void (*forward)(const PoolGeometry& g, bool maximum, const float* const* lines, float init,
+  void (*forward)(const PoolGeometry& g, PoolKind kind, const float* const* lines, float init,
                   float* row, float* out);
   // best, chosen: out_width * inner + 32; wide_chosen, wide_source: width * inner + 32; pattern:
   // width * inner, the window column of each element or -1.

@@ -49,7 +49,7 @@ constexpr DType kC64 = DType::kC64, kC128 = DType::kC128, kF32 = DType::kF32, kF
 template <class T>
 void expect_same(const Case& c) {
   SCOPED_TRACE(std::string(to_string(c.kind)) + " of " + std::string(to_string(c.in)));
-  const ComplexLoop loop = find_complex_loop(c.kind, c.in);
+  const ComplexLoop loop = find_complex_loop(c.kind, c.in, c.out);
   ASSERT_NE(loop, nullptr);
   const std::vector<T> a = operand<T>(c.in, false), b = operand<T>(c.in, true);
   const std::size_t n = a.size() / (is_complex(c.in) ? 2 : 1), width = byte_width(c.out);
@@ -59,8 +59,10 @@ void expect_same(const Case& c) {
   };
   loop(bytes(a), bytes(b), loops.data(), static_cast<std::int64_t>(n));
   const bool wide = std::is_same_v<T, double>;
-  const ScalarFunction function =
-      is_complex(c.in) ? complex_function(c.kind, wide) : real_function(c.kind, wide);
+  const ScalarFunction function = c.kind == OpKind::kConvert
+                                      ? convert_function(form_of(c.in), form_of(c.out))
+                                  : is_complex(c.in) ? complex_function(c.kind, wide)
+                                                     : real_function(c.kind, wide);
   ASSERT_NE(function, nullptr);
   for (std::size_t i = 0; i < n; ++i) {
     const Scalar operands[2] = {load(c.in, bytes(a) + i * byte_width(c.in)),
@@ -77,22 +79,22 @@ TEST(ComplexLoopsTest, AreTheFunctionsOfSingleElements) {
                         Case{OpKind::kNegate, kC64, kC64}, Case{OpKind::kChloConj, kC64, kC64},
                         Case{OpKind::kReal, kC64, kF32}, Case{OpKind::kImag, kC64, kF32},
                         Case{OpKind::kMultiply, kC64, kC64}, Case{OpKind::kAbs, kC64, kF32},
-                        Case{OpKind::kComplex, kF32, kC64}}) {
+                        Case{OpKind::kComplex, kF32, kC64}, Case{OpKind::kConvert, kF32, kC64}}) {
     expect_same<float>(c);
   }
   for (const Case& c : {Case{OpKind::kAdd, kC128, kC128}, Case{OpKind::kSubtract, kC128, kC128},
                         Case{OpKind::kNegate, kC128, kC128}, Case{OpKind::kChloConj, kC128, kC128},
                         Case{OpKind::kReal, kC128, kF64}, Case{OpKind::kImag, kC128, kF64},
-                        Case{OpKind::kComplex, kF64, kC128}}) {
+                        Case{OpKind::kComplex, kF64, kC128}, Case{OpKind::kConvert, kF64, kC128}}) {
     expect_same<double>(c);
   }
 }
 
 // What double cannot hold on the way has no loop.
 TEST(ComplexLoopsTest, WiderNumbersHaveNone) {
-  EXPECT_EQ(find_complex_loop(OpKind::kMultiply, DType::kC128), nullptr);
-  EXPECT_EQ(find_complex_loop(OpKind::kAbs, DType::kC128), nullptr);
-  EXPECT_EQ(find_complex_loop(OpKind::kAbs, DType::kF32), nullptr);
+  EXPECT_EQ(find_complex_loop(OpKind::kMultiply, kC128, kC128), nullptr);
+  EXPECT_EQ(find_complex_loop(OpKind::kAbs, kC128, kF64), nullptr);
+  EXPECT_EQ(find_complex_loop(OpKind::kAbs, kF32, kF32), nullptr);
 }
 
 }  // namespace

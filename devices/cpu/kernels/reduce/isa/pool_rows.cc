@@ -32,25 +32,29 @@ MILLRACE_INLINE void copy_blocks(T* to, std::int64_t to_step, const T* from, std
   }
 }
 
-template <bool kMaximum>
+template <PoolKind kKind>
 MILLRACE_INLINE float pick(float a, float b) {
-  if constexpr (kMaximum)
+  if constexpr (kKind == PoolKind::kSum)
+    return a + b;
+  else if constexpr (kKind == PoolKind::kMaximum)
     return (a > b || a != a) ? a : b;
   else
     return (a < b || a != a) ? a : b;
 }
 
-template <bool kMaximum>
+template <PoolKind kKind>
 void forward_row(const PoolGeometry& g, const float* const* lines, float init, float* row,
                  float* out) {
   const std::int64_t edge = g.pad_left * g.inner, n = g.width * g.inner;
   const std::int64_t padded = n + edge + g.pad_right * g.inner;
-  for (std::int64_t i = 0; i < padded; ++i) row[i] = init;
+  constexpr bool kSum = kKind == PoolKind::kSum;
+  // A sum gets its init at the end.
+  for (std::int64_t i = 0; i < padded; ++i) row[i] = kSum ? 0 : init;
   for (std::int64_t h = 0; h < g.window_height; ++h) {
     const float* __restrict line = lines[h];
     if (line == nullptr) continue;
     float* __restrict r = row + edge;
-    for (std::int64_t i = 0; i < n; ++i) r[i] = pick<kMaximum>(r[i], line[i]);
+    for (std::int64_t i = 0; i < n; ++i) r[i] = pick<kKind>(r[i], line[i]);
   }
   // row[i] = best of row[i], row[i + inner], ...: ascending, so what is read is not yet changed.
   const std::int64_t reach = padded - (g.window_width - 1) * g.inner;
@@ -60,19 +64,23 @@ void forward_row(const PoolGeometry& g, const float* const* lines, float init, f
     for (std::int64_t k = 0; k < m; ++k) best[k] = row[i + k];
     for (std::int64_t w = 1; w < g.window_width; ++w) {
       const float* shifted = row + i + w * g.inner;
-      for (std::int64_t k = 0; k < m; ++k) best[k] = pick<kMaximum>(best[k], shifted[k]);
+      for (std::int64_t k = 0; k < m; ++k) best[k] = pick<kKind>(best[k], shifted[k]);
     }
-    for (std::int64_t k = 0; k < m; ++k) row[i + k] = best[k];
+    for (std::int64_t k = 0; k < m; ++k) row[i + k] = kSum ? best[k] + init : best[k];
   }
   copy_blocks(out, g.inner, row, g.stride_width * g.inner, g.inner, g.out_width);
 }
 
-void forward(const PoolGeometry& g, bool maximum, const float* const* lines, float init, float* row,
-             float* out) {
-  if (maximum)
-    forward_row<true>(g, lines, init, row, out);
-  else
-    forward_row<false>(g, lines, init, row, out);
+void forward(const PoolGeometry& g, PoolKind kind, const float* const* lines, float init,
+             float* row, float* out) {
+  switch (kind) {
+    case PoolKind::kMaximum:
+      return forward_row<PoolKind::kMaximum>(g, lines, init, row, out);
+    case PoolKind::kMinimum:
+      return forward_row<PoolKind::kMinimum>(g, lines, init, row, out);
+    case PoolKind::kSum:
+      return forward_row<PoolKind::kSum>(g, lines, init, row, out);
+  }
 }
 
 void backward(const PoolGeometry& g, const float* const* lines, const float* source, float init,
