@@ -19,10 +19,16 @@ namespace {
 // of the time until then.
 constexpr double kUntilCutOff = 0.9;
 
+JobOptions with_process(JobOptions options) {
+  if (options.host.empty()) options.host = host_name();
+  if (options.pid == 0) options.pid = ::getpid();
+  return options;
+}
+
 }  // namespace
 
 Job::Job(Transport& transport, JobOptions options)
-    : transport_(transport), options_(std::move(options)) {
+    : transport_(transport), options_(with_process(std::move(options))) {
   failed_.ignore();
 }
 
@@ -68,11 +74,10 @@ FrameSink Job::admit(const Ref<Connection>& connection) {
       .then(transport_.home(), [self](const Result<ConnectionEnd>& end) { self->take_end(*end); })
       .ignore();
   connection
-      ->send(encode(
-          JoinRequest{.member = {.rank = options_.rank, .host = host_name(), .pid = ::getpid()},
-                      .incarnation = own_incarnation(),
-                      .ranks = options_.ranks,
-                      .job = options_.job}))
+      ->send(encode(JoinRequest{.member = member(),
+                                .incarnation = own_incarnation(),
+                                .ranks = options_.ranks,
+                                .job = options_.job}))
       .ignore();
   return [self](Frame frame) { return self->take(std::move(frame)); };
 }
@@ -204,7 +209,7 @@ void Job::take_end(const ConnectionEnd& end) {
 // The process of rank 0, which is the host.
 JobFailure Job::failed_host(FailureReason reason, const std::string& words) const {
   return {.member = {.rank = 0,
-                     .host = host_name(),
+                     .host = options_.host,
                      .pid = static_cast<std::int32_t>(connection_->peer().pid.value_or(0))},
           .reason = reason,
           .words = words};
@@ -223,8 +228,7 @@ void Job::look_at_host() {
   if (options_.hosted) {
     if (silent >= welcome_.silent_after) fail(to_error(failed_host(FailureReason::kSilent, "")));
   } else if (silent >= std::chrono::duration_cast<Duration>(kUntilCutOff * welcome_.silent_after)) {
-    fail(QuorumLost{{.rank = options_.rank, .host = host_name(), .pid = ::getpid()}, silent}
-             .error());
+    fail(QuorumLost{member(), silent}.error());
   }
 }
 

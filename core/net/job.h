@@ -79,6 +79,9 @@ class Job final : public RefCounted {
 
   Job(Transport& transport, JobOptions options);
   Future<Ref<Job>> start(CallOptions call);
+  JobMember member() const {
+    return {.rank = options_.rank, .host = options_.host, .pid = options_.pid};
+  }
   FrameSink admit(const Ref<Connection>& connection);
   Future<void> take(Frame frame);
   Status take_frame(Frame&& frame);

@@ -225,7 +225,7 @@ Duration JobHost::heartbeat() const {
 
 JobStatus JobHost::status() const {
   JobStatus status{.job = options_.job,
-                   .host_pid = ::getpid(),
+                   .host_pid = options_.pid != 0 ? options_.pid : ::getpid(),
                    .age = transport_.timers().clock().now() - begin_,
                    .turned_away = counts().refused() + turned_away_,
                    .ranks = ranks_};

@@ -39,6 +39,7 @@ struct JobHostOptions {
   // How many ranks work together at least; none: the job ends with its first failure, and has one
   // world.
   std::optional<std::uint32_t> least = {};
+  std::int32_t pid = 0;  // of this process, for those who look on; 0: what the system says
 };
 
 // Called on home. A rank is in `silent` once, after `suspect`.

@@ -25,6 +25,9 @@ struct JobOptions {
   bool hosted = false;                 // rank 0's process is the host, and comes and goes with it
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
+  // This process, as others name it; left out: what the system says.
+  Braced<std::string> host = {};
+  std::int32_t pid = 0;
   Duration patience = std::chrono::seconds(30);  // of the join, where the call has no deadline
 };
 

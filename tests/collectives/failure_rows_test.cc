@@ -212,8 +212,7 @@ void come_twice(Simulation& sim) {
   EXPECT_EQ(started.error().code(), ErrorCode::kAlreadyExists);
   ASSERT_NE(started.error().detail<net::JobMember>(), nullptr);
   EXPECT_EQ(started.error().detail<net::JobMember>()->pid, SimJob::pid_of(1));
-  const auto joined = sim.run(net::Job::join(
-      *second.transport, {.job = "job", .address = "tcp:job", .rank = 1, .ranks = 2}));
+  const auto joined = sim.run(net::Job::join(*second.transport, job.options(1, 177)));
   ASSERT_FALSE(joined.has_value());
   EXPECT_EQ(joined.error().code(), ErrorCode::kAlreadyExists);
   job.expect_sums();
@@ -261,8 +260,7 @@ void restart_before_it_is_declared(Simulation& sim) {
   job.network.kill(SimJob::pid_of(1));  // and launch has not seen it
   sim.run_for(milliseconds(10));
   const auto transport = job.network.make_transport(::geteuid(), 177);
-  const auto joined = sim.run(
-      net::Job::join(*transport, {.job = "job", .address = "tcp:job", .rank = 1, .ranks = 3}));
+  const auto joined = sim.run(net::Job::join(*transport, job.options(1, 177)));
   ASSERT_TRUE(joined.has_value()) << joined.error().to_string();
   for (const auto& call : calls)
     job.expect_error(call, ErrorCode::kUnavailable, {"rank 1 (host node-1, pid 101)"}, kFlood);

@@ -38,7 +38,8 @@ struct SimJob {
     host = net::JobHost::open(*here, "tcp:job",
                               {.job = "job",
                                .ranks = static_cast<std::uint32_t>(ranks),
-                               .silent_after = silent_after},
+                               .silent_after = silent_after,
+                               .pid = kHost},
                               std::move(hooks))
                .value();
     sim.on_finish("host", [host = host] { return host->close(); });
@@ -61,6 +62,14 @@ struct SimJob {
       if (other != rank) hold_link(rank, other);
     hold(pid_of(rank), kHost);
     hold(kHost, pid_of(rank));
+  }
+  net::JobOptions options(int rank, pid_t pid) const {
+    return {.job = "job",
+            .address = "tcp:job",
+            .rank = static_cast<std::uint32_t>(rank),
+            .ranks = static_cast<std::uint32_t>(far.size()),
+            .host = "node-" + std::to_string(rank),
+            .pid = pid};
   }
   const collectives::ProcessGroup& member(int rank) const {
     return far.member(static_cast<std::size_t>(rank));
@@ -113,12 +122,9 @@ struct SimJob {
  private:
   void join(int rank) {
     const auto p = static_cast<std::size_t>(rank);
-    jobs.push_back(sim.run(net::Job::join(*far.job.processes[p]->transport,
-                                          {.job = "job",
-                                           .address = "tcp:job",
-                                           .rank = static_cast<std::uint32_t>(rank),
-                                           .ranks = static_cast<std::uint32_t>(far.size())}))
-                       .value());
+    jobs.push_back(
+        sim.run(net::Job::join(*far.job.processes[p]->transport, options(rank, pid_of(rank))))
+            .value());
     sim.on_finish("job", [job = jobs.back()] { return job->close(); });
     jobs.back()
         ->failure()

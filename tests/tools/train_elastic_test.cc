@@ -77,8 +77,12 @@ class Process final : public TrainingWorld {
   }
 
   void start() {
-    joined_ = net::Job::join(
-        *transport_, {.job = "night", .address = kHost, .rank = rank_, .ranks = plan_.ranks});
+    joined_ = net::Job::join(*transport_, {.job = "night",
+                                           .address = kHost,
+                                           .rank = rank_,
+                                           .ranks = plan_.ranks,
+                                           .host = "alpha",
+                                           .pid = pid_});
     TrainingParts parts = training_.parts();
     parts.system = &actors_;
     parts.world = this;
@@ -183,12 +187,14 @@ class Launch {
  public:
   Launch(Simulation& sim, const Plan& plan)
       : sim_(sim), plan_(plan), network_(sim), here_(network_.make_transport(::geteuid(), 1)) {
-    host_ =
-        net::JobHost::open(
-            *here_, kHost,
-            {.job = "night", .ranks = plan.ranks, .silent_after = Duration(0), .least = plan.least},
-            {})
-            .value();
+    host_ = net::JobHost::open(*here_, kHost,
+                               {.job = "night",
+                                .ranks = plan.ranks,
+                                .silent_after = Duration(0),
+                                .least = plan.least,
+                                .pid = 1},
+                               {})
+                .value();
     now_.resize(plan.ranks);
     for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) start(rank);
   }

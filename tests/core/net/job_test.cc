@@ -43,6 +43,7 @@ struct JobRig {
     hooks.suspect = [this](const JobMember& member) { suspect.push_back(member.rank); };
     hooks.silent = [this](const JobMember& member) { silent.push_back(member.rank); };
     hooks.lost = [this](const JobFailure& failure) { lost.push_back(failure.member.rank); };
+    options.pid = 1;
     host = JobHost::open(*here, address, std::move(options), std::move(hooks)).value();
   }
   Transport& process(pid_t pid) {
@@ -51,8 +52,10 @@ struct JobRig {
     return *made;
   }
   Future<Ref<Job>> join(std::uint32_t rank, pid_t pid, CallOptions call = {}) {
-    return Job::join(process(pid), {.job = "night", .address = address, .rank = rank, .ranks = 3},
-                     call);
+    return Job::join(
+        process(pid),
+        {.job = "night", .address = address, .rank = rank, .ranks = 3, .host = "alpha", .pid = pid},
+        call);
   }
   Ref<Job> joined_as(std::uint32_t rank) {
     return sim.run(join(rank, static_cast<pid_t>(100 + rank))).value();
@@ -122,7 +125,7 @@ TEST(JobTest, SecondProcessOfALivingRankIsRefusedAndHearsOfTheFirst) {
     EXPECT_EQ(second.error().code(), ErrorCode::kAlreadyExists);
     ASSERT_NE(second.error().detail<JobMember>(), nullptr);
     EXPECT_EQ(second.error().detail<JobMember>()->pid, 101);
-    EXPECT_EQ(second.error().detail<JobMember>()->host, host_name());
+    EXPECT_EQ(second.error().detail<JobMember>()->host, "alpha");
     EXPECT_TRUE(sim.run(first->store().put("key", "x")).has_value()) << "it is not disturbed";
     rig.host->ended(1);
     sim.run_for(1s);
@@ -290,7 +293,7 @@ TEST(JobTest, RankThatIsCutOffLosesTheQuorumBeforeTheHostHoldsItForSilent) {
     const Error error = sim.run(job->failure()).error();
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     ASSERT_NE(error.detail<QuorumLost>(), nullptr);
-    EXPECT_EQ(error.detail<QuorumLost>()->self.rank, 0u);
+    EXPECT_EQ(error.detail<QuorumLost>()->self, (JobMember{0, "alpha", 100}));
     EXPECT_THAT(error.message(), HasSubstr("quorum lost: rank 0"));
     EXPECT_NE(sim.run(waits).error().detail<QuorumLost>(), nullptr);  // JB-3
     EXPECT_THAT(rig.silent, IsEmpty());
@@ -432,6 +435,7 @@ TEST(JobTest, WhatDoesNotJoinIsRefusedOrEnds) {
     sim.run_for(6s);
     EXPECT_TRUE((*idle)->try_read(1).value()->empty()) << "it has not joined in time";
     EXPECT_EQ(rig.host->status().turned_away, 3u);
+    EXPECT_EQ(rig.host->status().host_pid, 1);
     rig.close({});
   });
 }
