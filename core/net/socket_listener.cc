@@ -36,6 +36,7 @@ class Accepting final : public RefCounted {
         accept_(std::move(accept)) {}
 
   Status open() {
+    if (::listen(socket_.get(), kBacklog) != 0) return errno_error("listening at " + text_, errno);
     MILLRACE_TRY(watch_, loop_.watch(socket_.get()));
     wait();
     return {};
@@ -118,7 +119,6 @@ Result<std::unique_ptr<StreamListener>> listen_at(EventLoop& loop, const SocketA
     if (errno == EADDRINUSE) return fail(ErrorCode::kAlreadyExists, what + ": it is in use");
     return errno_error(what, errno);
   }
-  if (::listen(socket.get(), kBacklog) != 0) return errno_error(what, errno);
   std::string name(text);
   if (address.path.empty()) {
     sockaddr_in bound = {};
@@ -128,7 +128,7 @@ Result<std::unique_ptr<StreamListener>> listen_at(EventLoop& loop, const SocketA
   }
   auto accepting = make_ref<Accepting>(loop, address, std::move(name), std::move(socket),
                                        std::move(make), std::move(accept));
-  auto listener = std::make_unique<SocketListener>(accepting);
+  auto listener = std::make_unique<SocketListener>(accepting);  // which takes the name away
   MILLRACE_TRY_STATUS(accepting->open());
   return listener;
 }

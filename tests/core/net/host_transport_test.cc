@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +15,17 @@
 
 #include "millrace/core/net/entrance.h"
 #include "tests/support/temp_folder.h"
+
+namespace {
+std::atomic<bool> listen_fails{false};
+}
+
+// In place of the system's.
+extern "C" int listen(int socket, int backlog) noexcept {
+  if (!listen_fails) return static_cast<int>(::syscall(SYS_listen, socket, backlog));
+  errno = ENOBUFS;
+  return -1;
+}
 
 namespace millrace::net {
 namespace {
@@ -95,6 +109,15 @@ TEST_P(HostTransportTest, ASecretIsNeededWhereThereIsOne) {
 TEST_P(HostTransportPathTest, AFolderThatOthersMayEnterIsRefused) {
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
   EXPECT_EQ(transport->listen(address(), {}).error().code(), ErrorCode::kPermissionDenied);
+}
+
+TEST_P(HostTransportPathTest, APathThatCouldNotListenLeavesNoFile) {
+  listen_fails = true;
+  const auto refused = transport->listen(address(), {});
+  listen_fails = false;
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(::access(path().c_str(), F_OK), 0);
+  EXPECT_TRUE(transport->listen(address(), {}).has_value());
 }
 
 TEST_P(HostTransportTest, OtherAddressesAreRefused) {
