@@ -333,11 +333,14 @@ void GroupWire::put_in_line(Rank from, Rank to, const net::WireBytes& bytes) {
   send_line(member);
 }
 
+// Up to what the mesh refuses: the rest without it would be no message, and end the link. The end
+// that follows says to the ranks that wait for it who has left.
 void GroupWire::flush_line(int to) {
   Peer& peer = peers_[static_cast<std::size_t>(to)];
-  for (; !peer.line.empty() && !peer.left; peer.line.pop_front()) {
-    const std::uint32_t process = members_[static_cast<std::size_t>(to)].process;
-    mesh_->send(process, std::move(peer.line.front())).ignore();
+  for (bool goes = true; goes && !peer.line.empty() && !peer.left; peer.line.pop_front()) {
+    const Future<void> sent = mesh_->send(rank_in_job(to), std::move(peer.line.front()));
+    sent.ignore();
+    goes = !sent.ready() || sent.result();
   }
 }
 

@@ -37,13 +37,13 @@ std::vector<Ref<GroupWire>> make_wires(Simulation& sim, SimProcesses& far) {
 }
 
 // More than a mesh holds for a sink that is not there.
-RendezvousMessage long_outcome() {
+RendezvousMessage long_outcome(std::size_t payload = 600'000) {
   RendezvousMessage outcome;
   outcome.kind = RendezvousMessage::Kind::kOutcome;
   std::vector<Rank> ranks;
   for (int r = 0; r < 9; ++r) ranks.push_back(Rank{r});
   outcome.subset = std::make_shared<const RankSet>(std::move(ranks));
-  outcome.payloads = std::make_shared<std::vector<std::string>>(9, std::string(600'000, 'x'));
+  outcome.payloads = std::make_shared<std::vector<std::string>>(9, std::string(payload, 'x'));
   return outcome;
 }
 
@@ -65,6 +65,32 @@ TEST(GroupEndTest, AMessageInTheMomentOfTheCloseHoldsUpNoOtherGroup) {
     }
     sim.finish();
     EXPECT_EQ(far.mesh(1)->counts().no_sink, 0U);
+  });
+}
+
+// Pieces behind one that the mesh has refused would fit nowhere, and end the link.
+TEST(GroupEndTest, MoreThanTheMeshTakesInTheMomentOfTheCloseEndsNoLink) {
+  for_each_seed(3, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1}, {.stalls = 0, .most_room = 1 << 20});
+    const std::vector<Ref<GroupWire>> wires = make_wires(sim, far);
+    far.job.network.hold(100, 101);
+    constexpr std::size_t kPayload = 582'700;  // the last piece of a message is a short one
+    const std::size_t most = net::MeshOptions().most_queued;
+    for (std::size_t bytes = 0; bytes < most + 9 * kPayload; bytes += 9 * kPayload)
+      EXPECT_TRUE(wires[0]->send(Rank{0}, Rank{1}, long_outcome(kPayload)));
+    const CollectiveCall barrier{.kind = CollectiveCall::Kind::kBarrier};
+    Parcels parcels = make_parcels(barrier, wires[1]->spread(), 1, {}).value();
+    const Future<void> waits = wires[1]->run({1, barrier, std::move(parcels.runs)});
+    EXPECT_TRUE(sim.run(wires[0]->close()).has_value());
+    far.job.network.release();
+    const Result<void> ended = sim.run(waits);
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code(), ErrorCode::kCancelled) << ended.error().to_string();
+    EXPECT_TRUE(sim.run(wires[1]->close()).has_value());
+    std::vector<Future<std::int64_t>> sums;
+    for (std::size_t r = 0; r < 2; ++r) sums.push_back(far.member(r).agree(AgreeOp::kSum, 1));
+    for (const auto& sum : sums) EXPECT_EQ(sim.run(sum).value(), 2);
+    sim.finish();
   });
 }
 
