@@ -130,7 +130,8 @@ void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
 void RendezvousMachine::break_off(Meetings::iterator meeting, const Error& error,
                                   Actions& actions) {
   Meeting& m = meeting->second;
-  if (std::exchange(m.broken, true)) return;
+  if (m.broken) return;
+  m.broken = error;
   const auto parent = tree_parent(m.position);
   if (!parent) return decide(meeting, std::unexpected(error), actions);
   Message up = make(Message::Kind::kUp, meeting->first, m.subset);
@@ -144,21 +145,23 @@ void RendezvousMachine::end_without_left(const RendezvousKey& key, Actions& acti
   const auto meeting = meetings_.find(key);
   if (meeting == meetings_.end() || meeting->second.outcome || left_.empty()) return;
   Meeting& m = meeting->second;
-  const auto left = [&](int position) -> const Error* {
+  const Left* first = nullptr;
+  const auto has_left = [&](int position) {
     const auto found = left_.find((*m.subset)[position]);
-    return found == left_.end() ? nullptr : &found->second;
-  };
-  const auto named = [&](const Error& error) {
-    return error.with_context("rendezvous '" + meeting->first.tag + "'");
+    if (found == left_.end()) return false;
+    if (first == nullptr || found->second.order < first->order) first = &found->second;
+    return true;
   };
   const auto parent = tree_parent(m.position);
-  const Error* above = parent ? left(*parent) : nullptr;
+  bool above = parent && has_left(*parent);
   // The root, asked by this rank after a deadline, answers no more.
-  if (above == nullptr && parent && !m.reason.empty()) above = left(0);
-  if (above != nullptr) return decide(meeting, std::unexpected(named(*above)), actions);
-  for (const int child : m.awaited) {
-    if (const Error* error = left(child)) return break_off(meeting, named(*error), actions);
-  }
+  if (parent && !m.reason.empty()) above = has_left(0) || above;
+  for (const int child : m.awaited) has_left(child);
+  if (first == nullptr) return;
+  const Error error =
+      m.broken ? *m.broken : first->error.with_context("rendezvous '" + meeting->first.tag + "'");
+  if (above) return decide(meeting, std::unexpected(error), actions);
+  break_off(meeting, error, actions);
 }
 
 void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Actions& actions) {
@@ -253,7 +256,7 @@ void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& acti
 }
 
 void RendezvousMachine::rank_left(Rank rank, const Error& error, Actions& actions) {
-  if (!left_.emplace(rank, error).second) return;
+  if (!left_.try_emplace(rank, Left{left_.size(), error}).second) return;
   for (auto meeting = meetings_.begin(); meeting != meetings_.end();) {
     const RendezvousKey key = meeting++->first;  // the end may erase it
     end_without_left(key, actions);

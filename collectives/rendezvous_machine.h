@@ -16,7 +16,8 @@
 //    without the failed rank.
 //  - RV-6 a rank that leaves ends each rendezvous that still needs a message of it, by its name: it
 //    has said all that it will. Its parent in the tree says so upward, its children end their
-//    parts. What it had given its part in before it left stays complete.
+//    parts. What it had given its part in before it left stays complete. Where several have left,
+//    the error names the one that this rank, or one below it, has heard of first.
 #pragma once
 
 #include <cstdint>
@@ -112,8 +113,8 @@ class RendezvousMachine {
     Subset subset;
     int position = 0;
     bool joined = false;
-    std::vector<int> awaited;  // positions of the children that have not reported
-    bool broken = false;       // the parent knows that this part cannot be complete
+    std::vector<int> awaited;     // positions of the children that have not reported
+    std::optional<Error> broken;  // why this part cannot be complete, as the parent knows
     std::vector<RendezvousMessage::Entry> entries;
     bool expired = false;  // at the root: the query is under way
     int answers_missing = 0;
@@ -138,7 +139,11 @@ class RendezvousMachine {
   Meetings meetings_;
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> next_generation_;
   std::map<Rank, Error> failed_;
-  std::map<Rank, Error> left_;
+  struct Left {
+    std::size_t order = 0;  // in which it was heard
+    Error error;
+  };
+  std::map<Rank, Left> left_;
 };
 
 }  // namespace millrace::collectives

@@ -211,6 +211,25 @@ TEST(RendezvousMachineTest, FailedRankFailsPendingAndLaterOnesByName) {  // RV-4
   EXPECT_TRUE(net.done_[1].back());
 }
 
+TEST(RendezvousMachineTest, TheErrorNamesTheRankThatLeftFirst) {  // RV-6
+  const auto left = [](RendezvousMachine& machine, int rank, RendezvousMachine::Actions& actions) {
+    machine.rank_left(Rank{rank}, Error(ErrorCode::kCancelled, "not " + std::to_string(rank)),
+                      actions);
+  };
+  for (const bool joins_first : {true, false}) {
+    RendezvousMachine machine(Rank{1});  // 9, 10 and 11 report to it, and it to 0
+    RendezvousMachine::Actions actions;
+    if (joins_first) machine.join("t", world(12), "", actions);
+    left(machine, 11, actions);
+    left(machine, 0, actions);
+    left(machine, 9, actions);
+    if (!joins_first) machine.join("t", world(12), "", actions);
+    ASSERT_EQ(actions.done.size(), 1U);
+    EXPECT_EQ(actions.done[0].second.error().message(), "rendezvous 't': not 11");
+    EXPECT_EQ(actions.sends.back().second.error->message(), "rendezvous 't': not 11");
+  }
+}
+
 TEST(RendezvousMachineTest, ARankThatLeavesEndsWhatNeedsItAndNothingElse) {  // RV-6
   Network net(12);
   const auto pair = subset_of({Rank{0}, Rank{7}});
