@@ -56,6 +56,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
   inputs_ = PooledArray<std::span<const Buffer>>(devices);
   ids_ = PooledArray<DeviceId>(devices);
   more_seats_ = PooledArray<Seat>(devices);
+  results_ = PooledArray<LaunchResult>(devices);
 }
 
 void LaunchOperation::reserve() {
@@ -155,27 +156,33 @@ bool LaunchOperation::call_client(Seat& seat) {
 }
 
 bool LaunchOperation::call_client_spanning(Seat& seat) {
-  PooledArray<LaunchResult> results(ids_.size());
-  const Status launched = launch(ids_.span(), inputs_.span(), results.span());
-  if (launched) {
-    std::size_t total = 0;
-    for (const LaunchResult& r : results) total += r.outputs.size();
-    PooledArray<Buffer> outputs(total);
-    Buffer* next = outputs.begin();
-    for (const LaunchResult& r : results)
-      next = std::copy(r.outputs.begin(), r.outputs.end(), next);
-    result_->try_set(Buffers(std::span<const Buffer>(outputs.span())));
-  } else {
-    result_->try_set(std::unexpected(launched.error()));
+  const Status launched = launch(ids_.span(), inputs_.span(), results_.span());
+  try {
+    result_->try_set(launched ? Result<Buffers>(all_outputs()) : std::unexpected(launched.error()));
+  } catch (const std::bad_alloc&) {  // the other seats leave all the same
+    complete_with(no_memory());
   }
+  const auto is_over = [&](Seat& each) {
+    return !launched || each.wait_for(*results_[static_cast<std::size_t>(each.index)].done.cell());
+  };
   for (Seat& other : seats()) {
     if (&other == &seat) continue;
     other.signal(Seat::kLaunched);
-    if (!launched || other.wait_for(*results[static_cast<std::size_t>(other.index)].done.cell())) {
-      other.signal(Seat::kDone);
-    }
+    if (is_over(other)) other.signal(Seat::kDone);
   }
-  return !launched || seat.wait_for(*results[static_cast<std::size_t>(seat.index)].done.cell());
+  const bool over = is_over(seat);
+  results_ = {};
+  return over;
+}
+
+Buffers LaunchOperation::all_outputs() const {
+  std::size_t total = 0;
+  for (const LaunchResult& one : results_) total += one.outputs.size();
+  PooledArray<Buffer> outputs(total);
+  Buffer* next = outputs.begin();
+  for (const LaunchResult& one : results_)
+    next = std::copy(one.outputs.begin(), one.outputs.end(), next);
+  return Buffers(std::span<const Buffer>(outputs.span()));
 }
 
 Status LaunchOperation::launch(std::span<const DeviceId> devices,

@@ -42,6 +42,7 @@ class LaunchOperation final : public ResultOperation<Buffers> {
                   std::size_t arguments);
   ~LaunchOperation() override;
   bool call_client_spanning(Seat& seat);
+  Buffers all_outputs() const;
   void reserve();
   // What was reserved, for the one that ends it; nullptr: nothing is left to end.
   std::shared_ptr<ProcessLaunch> take_reserved();
@@ -63,6 +64,7 @@ class LaunchOperation final : public ResultOperation<Buffers> {
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch
   PooledArray<DeviceId> ids_;                    // likewise
   PooledArray<Seat> more_seats_;                 // likewise
+  PooledArray<LaunchResult> results_;            // likewise
   std::shared_ptr<ProcessLaunch> reserved_;      // while has_reserved_
   std::atomic<bool> has_reserved_{false};
 };

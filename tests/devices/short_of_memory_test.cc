@@ -69,6 +69,29 @@ class HungryExecutable final : public ExecutableBody {
   const std::string name_ = "hungry";
 };
 
+// Its devices run to their end, and what comes of it is too long a list for the host.
+class ProlificExecutable final : public ExecutableBody {
+ public:
+  explicit ProlificExecutable(Client& client) : client_(client) {}
+  const std::string& name() const override { return name_; }
+  Client& client() const override { return client_; }
+  std::span<const Shape> input_shapes() const override { return {}; }
+  std::span<const Shape> output_shapes() const override { return {}; }
+  std::span<const bool> donated_inputs() const override { return {}; }
+  int devices_per_launch() const override { return 2; }
+  std::int64_t temporary_bytes() const override { return 0; }
+  Status launch(const LaunchArguments&, std::span<LaunchResult> results) override {
+    for (LaunchResult& one : results) one = {.outputs = outputs_, .done = make_ready()};
+    return {};
+  }
+  Result<std::string> serialize() const override { return std::string(); }
+
+ private:
+  Client& client_;
+  const std::string name_ = "prolific";
+  const Buffers outputs_{std::span<const Buffer>(std::vector<Buffer>(4 * kMiB))};
+};
+
 class ShortOfMemoryTest : public ::testing::TestWithParam<bool> {
  protected:
   // Two devices of a client, on its caller's threads or on the driver's.
@@ -132,6 +155,20 @@ TEST_P(ShortOfMemoryTest, CallTellsItAndTheDeviceGoesOn) {
                     "the copy of a tensor<67108864xi8> that a put without an owner makes");
   }
   EXPECT_TRUE(wait_blocking(device.fetch(small)));
+}
+
+// Else neither would close.
+TEST_P(ShortOfMemoryTest, WhereAllDevicesHaveRunALaunchTheirSeatsAreFreeAgain) {
+  const Executable prolific(make_ref<ProlificExecutable>(client_));
+  const std::span<const Argument> none[2] = {};
+  {
+    const testing::MemoryLimit limit(kReservedBytes + 16 * kMiB);
+    const Result<Buffers> outputs = wait_blocking(launch_spanning(devices_, prolific, none));
+    ASSERT_FALSE(outputs);
+    EXPECT_EQ(outputs.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_THAT(outputs.error().message(), HasSubstr("the launch of prolific"));
+  }
+  for (const Device& each : devices_) EXPECT_TRUE(wait_blocking(each.close()));
 }
 
 INSTANTIATE_TEST_SUITE_P(OnACallersOrADriversThread, ShortOfMemoryTest, ::testing::Bool());
