@@ -168,8 +168,9 @@ Future<void> Caller::tell(const RemoteTarget& target, net::Frame frame, const Me
   return Future<void>(std::move(accepted));
 }
 
-void Caller::ask(const RemoteTarget& target, net::Frame frame, const Ref<PendingCall>& call,
-                 const Ref<AsyncValue>& answer, const CallOptions& options) {
+std::uint64_t Caller::ask(const RemoteTarget& target, net::Frame frame,
+                          const Ref<PendingCall>& call, const Ref<AsyncValue>& answer,
+                          const CallOptions& options) {
   const std::size_t bytes = size_of(frame);
   std::uint64_t number = 0;
   std::optional<Error> refused;
@@ -196,8 +197,12 @@ void Caller::ask(const RemoteTarget& target, net::Frame frame, const Ref<Pending
       }
     }
   }
-  if (refused) return call->take(std::unexpected(*std::move(refused)));
+  if (refused) {
+    call->take(std::unexpected(*std::move(refused)));
+    return 0;
+  }
   limit(number, call, answer, options);
+  return number;
 }
 
 std::uint64_t Caller::call(net::Frame frame, const Ref<PendingCall>& call) {

@@ -81,10 +81,10 @@ class Caller final : public RefCounted {
   // kInvalidArgument if it is longer than a frame, and those of options.
   Future<void> tell(const RemoteTarget& target, net::Frame frame, const MessageType& type,
                     const CallOptions& options);
-  // Errors reach the call.
-  void ask(const RemoteTarget& target, net::Frame frame, const Ref<PendingCall>& call,
-           const Ref<AsyncValue>& answer, const CallOptions& options);
-  // A call that waits for no room: a search, a cast. Gives its number for withdraw().
+  // Errors reach the call. Gives its number for withdraw(); 0: it has ended.
+  std::uint64_t ask(const RemoteTarget& target, net::Frame frame, const Ref<PendingCall>& call,
+                    const Ref<AsyncValue>& answer, const CallOptions& options);
+  // A call that waits for no room: a search. Gives its number, as ask() does.
   std::uint64_t call(net::Frame frame, const Ref<PendingCall>& call);
   // Ends a call on stop and deadline. answer: of the call.
   void limit(std::uint64_t number, const Ref<PendingCall>& call, const Ref<AsyncValue>& answer,
@@ -93,7 +93,8 @@ class Caller final : public RefCounted {
   void withdraw(std::uint64_t number);
   // A frame of a link; dropped if the actor is down.
   void notify(const RemoteTarget& target, net::Frame frame);
-  // The actor that a search has found: the one that is known, or a new one.
+  // The actor that a search has found, or, by its cast_channel(), one that is cast to: the one that
+  // is known, or a new one.
   Ref<RemoteTarget> adopt(FindAnswer answer, const std::string& name);
 
   // The errors say that the frame has no place.

@@ -18,7 +18,7 @@ class CastRun::Part final : public PendingCall {
   std::string what() const override {
     return "the cast of " + run_->message_.schema.name + " to actor '" + run_->actor_ + "'";
   }
-  bool ended() const override { return false; }
+  bool ended() const override { return run_->ended(); }
 
  private:
   const Ref<CastRun> run_;
@@ -74,6 +74,11 @@ void CastRun::watch_own(std::size_t place, const Ref<AsyncValue>& answer,
                         const net::JobMember& self) {
   auto own = make_ref<OwnAnswer>(Ref<CastRun>::share(this), place, self);
   answer->add_waiter(own.detach());
+}
+
+bool CastRun::ended() {
+  MutexLock lock(mutex_);
+  return !done_;
 }
 
 void CastRun::take(std::size_t place, const Result<net::Bytes>& answer) {

@@ -42,6 +42,7 @@ class CastRun final : public ServedCall {
   void watch_own(std::size_t place, const Ref<AsyncValue>& answer, const net::JobMember& self);
   void take(std::size_t place, const Result<net::Bytes>& answer);
   void cancel(const Error& why) override;
+  bool ended();
 
   const RemoteMessage& message() const { return message_; }
 

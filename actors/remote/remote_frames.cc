@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "millrace/actors/remote/message_schema.h"
 #include "millrace/actors/remote/wire_type.h"
 #include "millrace/core/net/peer_loss.h"
 #include "millrace/core/net/wire_bytes.h"
@@ -60,6 +61,8 @@ Error take_error(net::WireReader& reader) {
 }
 
 }  // namespace
+
+ActorId cast_channel(std::string_view name) { return fingerprint_of(name) | kOfCast; }
 
 net::Bytes encode(const FindRequest& request) {
   net::WireWriter writer;

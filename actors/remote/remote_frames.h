@@ -4,15 +4,17 @@
 //   kind                 channel       sequence     words[0]       words[1]    payload
 //   kActorFind           0             call         0              0           FindRequest
 //   kActorMessage        actor         call or 0    fingerprint    0           the message
-//   kActorAnswer         actor or 0    call         see below      credit      the answer, or Error
-//   kActorCredit         actor         0            credit         0
-//   kActorCreditWanted   actor         0            0              0
-//   kActorWithdraw       actor or 0    call         0              0
+//   kActorAnswer         as its call   call         see below      credit      the answer, or Error
+//   kActorCredit         actor, name   0            credit         0
+//   kActorCreditWanted   actor, name   0            0              0
+//   kActorWithdraw       as its call   call         0              0
 //   kActorDown           actor         0            0              0           RemoteExit
 //   kActorLink           actor         linker       0              0           name of the linker
 //   kActorLinkEnd        actor         linker       0              0           RemoteExit
-//   kActorCast           label         call         0              deadline    CastRequest
+//   kActorCast           name          call         0              deadline    CastRequest
 //
+// A cast reaches an actor by its name, which cast_channel() makes a number. Casts of a name have a
+// window of their own (send_window.h), as an actor's messages have.
 // An answer has kAnswerIsValue, kAnswerIsError, or kAnswerIsGone, where a kActorDown came before.
 // words[3] is the epoch in which the sender began to talk with this rank: a frame whose header has
 // another one was overtaken by the epoch, and is dropped. A credit is in bytes of frames, a
@@ -51,6 +53,10 @@ inline constexpr std::size_t kMostTypeBytes = 4096;     // of a class's name
 inline constexpr std::size_t kMostSchemaBytes = 16384;  // of a message's lists
 inline constexpr std::size_t kMostMessages = 256;       // of a class
 inline constexpr std::size_t kMostErrorBytes = 16384;   // of an error's words; more is cut
+
+// No id of an actor is so large.
+inline constexpr ActorId kOfCast = ActorId{1} << 63;
+ActorId cast_channel(std::string_view name);
 
 struct FindRequest {
   std::string name = {};

@@ -211,7 +211,8 @@ Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer,
   const MessageSchema* const ours = plan.message == nullptr ? nullptr : &plan.message->schema;
   if (ours == nullptr || ours->text() != request.schema)
     return std::unexpected(schema_error(peer.server->asker(), request.schema, ours));
-  if (plan.message->reduce == nullptr || !request.ranks.find(mesh_->rank()))
+  if (plan.message->reduce == nullptr || !request.ranks.find(mesh_->rank()) ||
+      frame.header.channel != cast_channel(request.name))
     return fail(ErrorCode::kInvalidArgument, "a cast came that has no place here");
   const std::uint64_t left = frame.header.words[1];
   constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::hours(24 * 365)).count());
@@ -223,25 +224,36 @@ Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer,
 }
 
 Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
+  const Future<void> accepted = begin_cast(peer, frame);
+  const auto admit = [server = peer.server, channel = frame.header.channel,
+                      bytes = net::kHeaderBytes +
+                              frame.payload.size()](const Result<void>& admitted) -> Result<void> {
+    server->take_admitted(channel, bytes, admitted);
+    return {};
+  };
+  if (accepted.valid() && !accepted.ready())
+    return peer.server->hold_lane(accepted.then(inline_executor(), admit));
+  static_cast<void>(admit(accepted.valid() ? accepted.result() : Result<void>()));
+  return {};
+}
+
+// As cast(); empty, too, where the cast has been refused.
+Future<void> RemoteNode::begin_cast(const Peer& peer, const net::Frame& frame) {
   const std::uint64_t number = frame.header.sequence;
   const Result<CastPlan> plan = plan_cast(peer, frame);
   if (!plan) {
     peer.server->refuse(number, plan.error());
     return {};
   }
-  auto run = make_ref<CastRun>(*plan->message, plan->request.name,
-                               [server = peer.server, number](const Result<net::Bytes>& answer) {
-                                 server->answer(number, answer);
-                               });
+  auto run = make_ref<CastRun>(
+      *plan->message, plan->request.name,
+      [server = peer.server, number, channel = frame.header.channel](
+          const Result<net::Bytes>& answer) { server->answer(number, answer, channel); });
   if (const Status added = peer.server->add_call(number, run); !added) {
     peer.server->refuse(number, added.error());
     return {};
   }
-  const Future<void> accepted = cast(run, *plan);
-  if (!accepted.valid()) return {};
-  if (!accepted.ready()) return peer.server->hold_lane(accepted);
-  accepted.ignore();
-  return {};
+  return cast(run, *plan);
 }
 
 void RemoteNode::ask_part(const Ref<CastRun>& run, std::size_t place, const CastPlan& plan,
@@ -251,7 +263,8 @@ void RemoteNode::ask_part(const Ref<CastRun>& run, std::size_t place, const Cast
   if (!there) return run->take(place, std::unexpected(there.error()));
   CastRequest request = plan.request;
   request.ranks = ranks;
-  net::Frame frame{{.kind = kActorCast, .channel = fingerprint_of(request.name)}, encode(request)};
+  const Ref<RemoteTarget> target = (*there)->adopt({cast_channel(request.name)}, request.name);
+  net::Frame frame{{.kind = kActorCast, .channel = target->id()}, encode(request)};
   if (plan.deadline != kNoDeadline) {
     // An eighth earlier there than here (CS-2).
     const Duration left = plan.deadline - environment_.clock->now();
@@ -259,7 +272,7 @@ void RemoteNode::ask_part(const Ref<CastRun>& run, std::size_t place, const Cast
         static_cast<std::uint64_t>(std::max<Duration::rep>(1, left.count() - left.count() / 8));
   }
   const Ref<PendingCall> call = run->call(place);
-  const std::uint64_t number = (*there)->call(std::move(frame), call);
+  const std::uint64_t number = (*there)->ask(*target, std::move(frame), call, {}, {});
   if (number != 0) run->sent(*there, number);
 }
 

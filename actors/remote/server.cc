@@ -228,7 +228,16 @@ void Server::refuse(std::uint64_t number, const Error& why) {
       {{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
 }
 
-void Server::take_admitted(ActorId id, std::size_t bytes, const Result<void>& admitted) {
+CreditReturn* Server::credit_for(ActorId channel) {
+  if ((channel & kOfCast) == 0) {
+    const auto found = exports_.find(channel);
+    return found == exports_.end() ? nullptr : &found->second.credit;
+  }
+  const bool is_known = cast_credits_.contains(channel) || cast_credits_.size() < kMostCastNames;
+  return is_known && !end_ ? &cast_credits_[channel] : nullptr;
+}
+
+void Server::take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted) {
   if (!admitted && admitted.error().code() == ErrorCode::kResourceExhausted) {
     MILLRACE_LOG(
         kWarning, "actors",
@@ -236,8 +245,8 @@ void Server::take_admitted(ActorId id, std::size_t bytes, const Result<void>& ad
   }
   net::Later later;
   MutexLock lock(mutex_);
-  const auto found = exports_.find(id);
-  if (found != exports_.end()) send_credit(id, found->second.credit.admitted(bytes), later);
+  if (CreditReturn* const credit = credit_for(channel))
+    send_credit(channel, credit->admitted(bytes), later);
 }
 
 void Server::send_credit(ActorId id, std::size_t bytes, net::Later& later) {
@@ -248,9 +257,8 @@ void Server::send_credit(ActorId id, std::size_t bytes, net::Later& later) {
 void Server::take_credit_wanted(const net::Frame& frame) {
   net::Later later;
   MutexLock lock(mutex_);
-  const auto found = exports_.find(frame.header.channel);
-  if (found != exports_.end())
-    send_credit(frame.header.channel, found->second.credit.want(), later);
+  const ActorId channel = frame.header.channel;
+  if (CreditReturn* const credit = credit_for(channel)) send_credit(channel, credit->want(), later);
 }
 
 Status Server::add_call(std::uint64_t number, const Ref<ServedCall>& call) {
@@ -277,8 +285,7 @@ bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, Acto
   auto call = calls_.extract(number);
   if (call.empty()) return false;
   later.add([kept = std::move(call.mapped())] {});
-  const auto found = exports_.find(credit_of);
-  if (found != exports_.end()) frame.header.words[1] = found->second.credit.take();
+  if (CreditReturn* const credit = credit_for(credit_of)) frame.header.words[1] = credit->take();
   outlet_->send(std::move(frame), later);
   return true;
 }

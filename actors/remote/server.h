@@ -49,6 +49,8 @@ class Server final : public RefCounted {
   // Not complete: the message waits for room in the mailbox.
   Future<void> take_message(const net::Frame& frame);
   void take_credit_wanted(const net::Frame& frame);
+  // A message or a cast of so many bytes, on that channel, waits for room no more.
+  void take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted);
   Status take_withdraw(const net::Frame& frame);
   Status take_link(const net::Frame& frame);
   Status take_link_end(const net::Frame& frame);
@@ -60,7 +62,7 @@ class Server final : public RefCounted {
   void refuse(std::uint64_t number, const Error& why);
   // A call that another part of the node serves. The error of end(): the call is to be refused.
   Status add_call(std::uint64_t number, const Ref<ServedCall>& call);
-  // False: it was withdrawn. credit_of: the actor, or 0.
+  // False: it was withdrawn. credit_of: its channel, or 0.
   bool answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of = 0);
   // accepted: of a message that waits for room in a mailbox, and holds up the lane of the mesh
   // behind it. Completes with it, or with the end of this: what is behind it is answered then, too.
@@ -82,9 +84,12 @@ class Server final : public RefCounted {
 
   static constexpr std::size_t kMostWithdrawn = std::size_t{1} << 16;  // more are not under way
 
+  static constexpr std::size_t kMostCastNames = std::size_t{1} << 16;
+
+  // nullptr: there is none any more.
+  CreditReturn* credit_for(ActorId channel) MILLRACE_REQUIRES(mutex_);
   static bool is_withdrawn(Export& to, std::uint64_t number);
   void watch(const Ref<ActorCell>& cell);
-  void take_admitted(ActorId id, std::size_t bytes, const Result<void>& admitted);
   void drop_message(const net::FrameHeader& header, std::size_t bytes, const Error& why);
   void take_down(ActorId id, const Exit& exit);
   void kill_linked(ActorCell& cell, const std::string& linker, const Error& why) const;
@@ -96,6 +101,8 @@ class Server final : public RefCounted {
   mutable Mutex mutex_;
   std::optional<Error> end_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<ActorId, Export> exports_ MILLRACE_GUARDED_BY(mutex_);
+  // By cast_channel().
+  std::unordered_map<ActorId, CreditReturn> cast_credits_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Ref<ServedCall>> calls_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<const AsyncValue*, Ref<Cell<void>>> held_lanes_ MILLRACE_GUARDED_BY(mutex_);
 };

@@ -106,6 +106,42 @@ TEST(CastTest, ALostRankIsNamedAndASilentOneAtTheDeadline) {
   });
 }
 
+TEST(CastTest, AFloodWaitsAndOtherActorsAreReached) {
+  for_each_seed(5, [](Simulation& sim) {
+    constexpr std::size_t kMailbox = 200'000, kLoad = 100'000, kCount = 100;
+    RemoteJob job(sim, 2, {.stalls = 0, .most_room = 1 << 20});
+    Promise<void> go;
+    job.spawn<Store>(1, "slow", {.mailbox_bytes = kMailbox}, 0, ActorRef<Keeper>(), go.future());
+    job.spawn<Store>(1, "other", {}, 5);
+    const auto other = job.find<Store>(0, 1, "other");
+    const Future<void> blocked = job.find<Store>(0, 1, "slow").ask(Block{});
+    const CastRanks there = CastRanks::of({1});
+    std::vector<Future<void>> casts;
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const Append append{i, std::vector<std::byte>(kLoad)};
+      casts.push_back(job.remote(0).cast<Store>("slow", append, there));
+    }
+    sim.run_for(seconds(1));
+    const CallOptions soon{.deadline = sim.now() + seconds(1)};
+    EXPECT_EQ(job.run(other.ask(Sum{}, soon)).value_or(0), 5);
+    EXPECT_EQ(job.run(job.remote(0).cast<Store>("other", Sum{}, there, soon)).value_or(0), 5);
+    EXPECT_LE(job.remote(0).load(1).under_way_bytes, LinkBudget().most_of_actor + 2 * kLoad);
+    std::stop_source stop;
+    const Future<void> stopped = job.remote(0).cast<Store>("slow", Append{kCount, {}}, there,
+                                                           CallOptions{.stop = stop.get_token()});
+    stop.request_stop();
+    EXPECT_EQ(job.run(stopped).error().code(), ErrorCode::kCancelled);
+    go.set_value();
+    for (const auto& one : casts) EXPECT_TRUE(job.run(one).has_value());
+    EXPECT_TRUE(job.run(blocked).has_value());
+    const auto numbers = job.run(job.find<Store>(0, 1, "slow").ask(Numbers{})).value();
+    ASSERT_EQ(numbers.size(), kCount) << "one was withdrawn here";
+    EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    EXPECT_EQ(job.remote(0).load(1).waiting_bytes, 0U);
+    job.close_all();
+  });
+}
+
 TEST(CastTest, AStoppedCastLeavesNothing) {
   for_each_seed(20, [](Simulation& sim) {
     RemoteJob job(sim, 10);
