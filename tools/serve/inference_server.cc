@@ -1,5 +1,6 @@
 #include "millrace/tools/serve/inference_server.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -49,6 +50,15 @@ Result<std::optional<double>> deadline_ms(const HttpExchange& exchange,
   if (error == std::errc() && end == text->data() + text->size() && value > 0) return value;
   return millrace::fail(ErrorCode::kInvalidArgument,
                         "Request-Deadline-Ms is no number of milliseconds");
+}
+
+// There may be more labels, in front of these too.
+bool is_of(const devices::Device& device, const Labels& labels) {
+  const auto has = [&labels](const char* name, const std::string& value) {
+    return std::ranges::find(labels, Labels::value_type(name, value)) != labels.end();
+  };
+  return has("device", std::to_string(devices::index(device.id()))) &&
+         has("kind", device.info().kind);
 }
 
 std::size_t bytes_of(const RowOutputs& rows) {
@@ -104,9 +114,8 @@ ServerStatus InferenceServer::status() const {
     const devices::Device& device = options_.devices[d];
     DeviceStatus one{
         .number = d, .kind = device.info().kind, .failure = failures[d], .stats = device.stats()};
-    const std::string label = std::to_string(devices::index(device.id()));
     for (const auto& gauge : metrics.gauges) {
-      if (gauge.name == "millrace_device_memory_bytes" && gauge.labels[0].second == label)
+      if (gauge.name == "millrace_device_memory_bytes" && is_of(device, gauge.labels))
         one.memory_bytes = gauge.value;
     }
     status.devices.push_back(std::move(one));

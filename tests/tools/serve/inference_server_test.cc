@@ -89,7 +89,7 @@ class Rig {
                                   .devices = {all.begin(), all.end()},
                                   .loop = &bridge_->executor(),
                                   .large = large != nullptr ? large : &runtime_.compute(),
-                                  .metrics = [this] { return runtime_.metrics_snapshot(); }});
+                                  .metrics = [this] { return metrics(); }});
     listener_ = HttpListener::create(base_.get(), {}, [this](const Ref<HttpExchange>& exchange) {
                   server_->handle(exchange);
                 }).value();
@@ -119,6 +119,14 @@ class Rig {
   }
 
  private:
+  // Beside the runtime's: a memory of no device, and that of device 0 where there are backends.
+  MetricsSnapshot metrics() const {
+    MetricsSnapshot all = runtime_.metrics_snapshot();
+    const std::string kind = device(0).info().kind, name = "millrace_device_memory_bytes";
+    all.gauges.push_back({name, {}, 5});
+    all.gauges.push_back({name, {{"backend", "b"}, {"device", "0"}, {"kind", kind}}, 7});
+    return all;
+  }
   struct FreeBase {
     void operator()(event_base* base) const { event_base_free(base); }
   };
@@ -213,6 +221,12 @@ TEST(InferenceServerTest, WhatAClientMakesLongIsReadAndWrittenElsewhere) {
                 .status,
             400);
   EXPECT_EQ(large.submitted, 3) << "the header says nothing of such a body";
+}
+
+TEST(InferenceServerTest, TheStatusHasTheMemoryThatIsLabelledWithTheDevice) {
+  Rig rig(1);
+  const ServerStatus status = rig.on_loop([](const InferenceServer& one) { return one.status(); });
+  EXPECT_EQ(status.devices.at(0).memory_bytes, 7);
 }
 
 TEST(InferenceServerTest, ABodyThatIsReadWhileADrainBeginsIsAnswered) {
