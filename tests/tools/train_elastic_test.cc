@@ -97,6 +97,7 @@ class Process final : public TrainingWorld {
         sim_.executor(), [this, parts, options](const Result<Ref<net::Job>>& joined) mutable {
           if (!joined) return Future<TrainingReport>(joined.error());
           open(*joined);
+          parts.job_store = &job_->store();
           return spawn(*sim_.environment().compute, train(parts, options, &told));
         });
   }
@@ -407,6 +408,25 @@ TEST(TrainElasticTest, AFolderOfAnEarlierRunIsRefusedAfterADeathToo) {
   for (std::uint32_t rank = 0; rank < 4; ++rank) launch.kill(rank, false);
   launch.end();
   sim.finish();
+}
+
+TEST(TrainElasticTest, WhereAllDieTheRunGoesOnFromItsCheckpointsWithoutResume) {
+  Plan plan;
+  const Reports whole = undisturbed(plan);
+  for_each_seed(10, [&](Simulation& sim) {
+    const TempFolder folder;
+    plan.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 3};
+    Launch launch(sim, plan);
+    launch.run_until(8 + sim.below(4));
+    for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) launch.kill(rank);
+    for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) launch.start(rank);
+    launch.end();
+    expect_same(launch, whole);
+    const auto& anew = launch.at(0).told.reports.losses;
+    ASSERT_FALSE(anew.empty());
+    EXPECT_GT(anew.begin()->first, 3U) << "it did not begin anew";
+    sim.finish();
+  });
 }
 
 TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {

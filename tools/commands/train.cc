@@ -286,6 +286,8 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   parts.cpu_meter = train::process_cpu_usage;
   JobWorld world(runtime, flags, call, console, parts.devices);
   if (is_one_of_several(runtime.options())) parts.world = &world;
+  net::Job* const job = runtime.job();
+  if (job != nullptr && job->elastic()) parts.job_store = &job->store();
   MILLRACE_TRY(Data data, open_data_until(flags, parts.environment, call));
   const std::unique_ptr<TrainingView> view = make_view(flags, console);
   const Future<TrainingReport> training =

@@ -96,15 +96,25 @@ Task<void> Attempt::find_start() {
   if (!goes_on_) run_.begin_step = run_.first_step;
 }
 
-// A run that has begun goes on with what the folder has, whatever it was asked for.
+// A run that has begun goes on with what the folder has, whatever it was asked for. Where all its
+// processes were started anew, the job alone knows that it has.
 Task<OpenedCheckpoints> Attempt::open_folder() {
   CheckpointOptions options = *options_.checkpoint;
+  KeyValueStore* const store = parts_.job_store;
+  const std::string key = "train has begun in " + options.folder;
   options.resume = options.resume || goes_on_;
+  if (!options.resume && store != nullptr) {
+    const Result<std::string> begun = co_await store->try_get(key);
+    if (!begun && begun.error().code() != ErrorCode::kNotFound) co_return begun.error();
+    options.resume = begun.has_value();
+  }
   const auto open = [this, options] {
     return open_checkpoints(options, run_.identity, model_->carried());
   };
   const Future<OpenedCheckpoints> opening = on_blocking(parts_.environment, open);
-  co_return co_await opening;
+  MILLRACE_AWAIT(OpenedCheckpoints opened, opening);
+  if (store != nullptr) MILLRACE_AWAIT_STATUS(store->put(key, ""));
+  co_return opened;
 }
 
 // A small number of all processes.

@@ -16,6 +16,7 @@
 #include "millrace/actors/system.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/environment.h"
+#include "millrace/core/async/key_value_store.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/checkpoint.h"
@@ -56,6 +57,9 @@ struct TrainingParts {
   std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
   // nullptr: devices are all ranks.
   TrainingWorld* world = nullptr;
+  // The store of a job that starts processes anew: it outlives them, and knows that the run has
+  // begun.
+  KeyValueStore* job_store = nullptr;
   TraceRecorder* trace = nullptr;                  // needed for the times of the stages
   CpuMeter cpu_meter = [] { return CpuUsage(); };  // says whether cores were short
 };
