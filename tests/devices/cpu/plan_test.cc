@@ -381,29 +381,45 @@ TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) 
     EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
 }
 
-TEST(PlanTest, SumsOfWindowsArePooledAndPaddingAddsNothing) {
-  const auto text = [](const std::string& body) {
-    return R"(func.func @main(%x: tensor<3x7x9x5xf32>) -> tensor<3x4x5x5xf32> {
-    %i = stablehlo.constant dense<1.5> : tensor<f32>
-    %a = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>,
-      padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>}> ({
-    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
-      %m = stablehlo.add %p, %q : tensor<f32>
-      )" + body +
-           R"(
-    }) : (tensor<3x7x9x5xf32>, tensor<f32>) -> tensor<3x4x5x5xf32>
-    return %a : tensor<3x4x5x5xf32>
-  })";
+TEST(PlanTest, WindowsOverTwoAndThreeDimensionsArePooledAndPaddingAddsNothing) {
+  struct Case {
+    std::string op, from, to, window;
+    std::size_t elements;
   };
-  TestProgram fast(text("stablehlo.return %m : tensor<f32>"));
-  // A body of two operations is not recognised.
-  TestProgram general(
-      text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
-           "tensor<f32>\nstablehlo.return %t : tensor<f32>"));
-  EXPECT_EQ(count_steps(fast, "pooling"), 1);
-  EXPECT_EQ(count_steps(general, "pooling"), 0);
-  const auto x = iota(3 * 7 * 9 * 5);
-  EXPECT_EQ(fast.run({bytes_of(x)}), general.run({bytes_of(x)}));
+  const std::string flat =
+      "window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>, "
+      "padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>";
+  const std::string deep =
+      "window_dimensions = array<i64: 1, 2, 3, 2, 1>, window_strides = array<i64: 1, 1, 2, 2, 1>, "
+      "padding = dense<[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]> : tensor<5x2xi64>";
+  for (const Case& c : {Case{"add", "3x7x9x5", "3x4x5x5", flat, 945},
+                        Case{"add", "2x3x7x9x5", "2x3x4x5x5", deep, 1890},
+                        Case{"minimum", "2x3x7x9x5", "2x3x4x5x5", deep, 1890}}) {
+    const auto text = [&](const std::string& body) {
+      return "func.func @main(%x: tensor<" + c.from + "xf32>) -> tensor<" + c.to + R"(xf32> {
+      %i = stablehlo.constant dense<1.5> : tensor<f32>
+      %a = "stablehlo.reduce_window"(%x, %i) <{)" +
+             c.window + R"(}> ({
+      ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+        %m = stablehlo.)" +
+             c.op + R"( %p, %q : tensor<f32>
+        )" + body +
+             R"(
+      }) : (tensor<)" +
+             c.from + "xf32>, tensor<f32>) -> tensor<" + c.to + R"(xf32>
+      return %a : tensor<)" +
+             c.to + "xf32>\n}";
+    };
+    TestProgram fast(text("stablehlo.return %m : tensor<f32>"));
+    // A body of two operations is not recognised.
+    TestProgram general(
+        text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
+             "tensor<f32>\nstablehlo.return %t : tensor<f32>"));
+    EXPECT_EQ(count_steps(fast, "pooling"), 1);
+    EXPECT_EQ(count_steps(general, "pooling"), 0);
+    const auto x = iota(c.elements, 0.5f);
+    EXPECT_EQ(fast.run({bytes_of(x)}), general.run({bytes_of(x)}));
+  }
 }
 
 TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {

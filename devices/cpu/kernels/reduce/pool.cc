@@ -5,7 +5,7 @@
 namespace millrace::devices::cpu {
 namespace {
 
-constexpr std::int64_t kMaxWindowHeight = 64;
+constexpr std::int64_t kMaxLines = 64;
 constexpr std::int64_t kPartElements = 32 << 10;
 constexpr std::int64_t kMaxParts = 32;
 
@@ -14,9 +14,12 @@ const PoolRows& rows() {
   return chosen;
 }
 
-std::int64_t parts_of(const PoolGeometry& g) {
-  const std::int64_t elements = g.outer * g.height * g.width * g.inner;
-  return std::clamp<std::int64_t>(elements / kPartElements, 1, std::min(g.outer, kMaxParts));
+// What the forward pass is split into.
+std::int64_t result_lines(const PoolGeometry& g) { return g.outer * g.out_depth * g.out_height; }
+
+std::int64_t parts_of(const PoolGeometry& g, std::int64_t pieces) {
+  const std::int64_t elements = g.outer * g.depth * g.height * g.width * g.inner;
+  return std::clamp<std::int64_t>(elements / kPartElements, 1, std::min(pieces, kMaxParts));
 }
 
 // One row's worth, in floats.
@@ -25,10 +28,10 @@ std::int64_t wide_row(const PoolGeometry& g) {
 }
 
 template <class F>
-void each_part(const PoolGeometry& g, Parallel& parallel, F body) {
-  const std::int64_t parts = parts_of(g);
+void each_part(const PoolGeometry& g, std::int64_t pieces, Parallel& parallel, F body) {
+  const std::int64_t parts = parts_of(g, pieces);
   parallel.run(static_cast<int>(parts),
-               [&](int p) { body(p, g.outer * p / parts, g.outer * (p + 1) / parts); });
+               [&](int p) { body(p, pieces * p / parts, pieces * (p + 1) / parts); });
 }
 
 }  // namespace
@@ -48,57 +51,71 @@ std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims,
     if (first < 0) first = d;
     last = d;
   }
-  if (first < 0 || last - first > 1) return std::nullopt;
+  if (first < 0 || last - first > 2) return std::nullopt;
   for (int d = 0; d < window.rank(); ++d) {
     const auto s = static_cast<std::size_t>(d);
     if (d < first) g.outer *= dims[s];
     if (d > last) g.inner *= dims[s];
     if (dims[s] == 0) return std::nullopt;
   }
-  const auto w = static_cast<std::size_t>(last), h = static_cast<std::size_t>(first);
+  // From the last dimension on: width, height, depth.
+  const auto w = static_cast<std::size_t>(last);
   g.width = dims[w];
   g.out_width = window.output_extent(last, dims[w]);
   g.window_width = window.size[w];
   g.stride_width = window.strides[w];
   g.pad_left = window.pad_low[w];
   g.pad_right = window.pad_high[w];
-  if (h != w) {
+  if (last > first) {
+    const std::size_t h = w - 1;
     g.height = dims[h];
-    g.out_height = window.output_extent(first, dims[h]);
+    g.out_height = window.output_extent(last - 1, dims[h]);
     g.window_height = window.size[h];
     g.stride_height = window.strides[h];
     g.pad_top = window.pad_low[h];
     g.pad_bottom = window.pad_high[h];
   }
-  if (g.window_height > kMaxWindowHeight || g.out_width == 0 || g.out_height == 0)
+  if (last > first + 1) {
+    const std::size_t d = w - 2;
+    g.depth = dims[d];
+    g.out_depth = window.output_extent(first, dims[d]);
+    g.window_depth = window.size[d];
+    g.stride_depth = window.strides[d];
+    g.pad_front = window.pad_low[d];
+  }
+  if (g.window_lines() > kMaxLines || g.out_width == 0 || g.out_height == 0 || g.out_depth == 0)
     return std::nullopt;
   return g;
 }
 
 bool has_pool_gradient(const PoolGeometry& g) {
-  return g.pad_top == 0 && g.pad_left == 0 && g.pad_bottom == 0 && g.pad_right == 0 &&
-         g.stride_height >= g.window_height && g.stride_width >= g.window_width &&
-         g.stride_height <= kMaxWindowHeight;
+  return g.depth == 1 && g.window_depth == 1 && g.pad_top == 0 && g.pad_left == 0 &&
+         g.pad_bottom == 0 && g.pad_right == 0 && g.stride_height >= g.window_height &&
+         g.stride_width >= g.window_width && g.stride_height <= kMaxLines;
 }
 
 std::size_t pool_scratch_bytes(const PoolGeometry& g) {
-  return static_cast<std::size_t>(parts_of(g) * 5 * wide_row(g)) * sizeof(float);
+  return static_cast<std::size_t>(parts_of(g, std::max(result_lines(g), g.outer)) * 5 *
+                                  wide_row(g)) *
+         sizeof(float);
 }
 
 void pool(const PoolGeometry& g, PoolKind kind, const float* x, float init, float* out,
           std::byte* scratch, Parallel& parallel) {
   const std::int64_t line = g.width * g.inner, out_line = g.out_width * g.inner;
-  each_part(g, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
+  each_part(g, result_lines(g), parallel, [&](int part, std::int64_t begin, std::int64_t end) {
     float* row = reinterpret_cast<float*>(scratch) + part * 5 * wide_row(g);
-    const float* lines[kMaxWindowHeight];
-    for (std::int64_t o = begin; o < end; ++o) {
-      for (std::int64_t y = 0; y < g.out_height; ++y) {
-        for (std::int64_t h = 0; h < g.window_height; ++h) {
-          const std::int64_t at = y * g.stride_height + h - g.pad_top;
-          lines[h] = at >= 0 && at < g.height ? x + (o * g.height + at) * line : nullptr;
-        }
-        rows().forward(g, kind, lines, init, row, out + (o * g.out_height + y) * out_line);
+    const float* lines[kMaxLines];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t y = i % g.out_height, z = i / g.out_height % g.out_depth,
+                         o = i / g.out_height / g.out_depth;
+      for (std::int64_t l = 0; l < g.window_lines(); ++l) {
+        const std::int64_t plane = z * g.stride_depth + l / g.window_height - g.pad_front,
+                           at = y * g.stride_height + l % g.window_height - g.pad_top;
+        const bool inside = plane >= 0 && plane < g.depth && at >= 0 && at < g.height;
+        lines[l] = inside ? x + ((o * g.depth + plane) * g.height + at) * line : nullptr;
       }
+      rows().forward(g, kind, lines, init, row, out + i * out_line);
     }
   });
 }
@@ -106,7 +123,7 @@ void pool(const PoolGeometry& g, PoolKind kind, const float* x, float init, floa
 void pool_gradient(const PoolGeometry& g, const float* x, const float* source, float init,
                    float* out, std::byte* scratch, Parallel& parallel) {
   const std::int64_t line = g.width * g.inner, out_line = g.out_width * g.inner;
-  each_part(g, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
+  each_part(g, g.outer, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
     const std::int64_t wide = wide_row(g);
     float* best = reinterpret_cast<float*>(scratch) + part * 5 * wide;
     auto* chosen = reinterpret_cast<std::int32_t*>(best + wide);
@@ -120,8 +137,8 @@ void pool_gradient(const PoolGeometry& g, const float* x, const float* source, f
       pattern[i] = covered ? static_cast<std::int32_t>(column % g.stride_width) : -1;
       wide_chosen[i] = 0;
     }
-    const float* lines[kMaxWindowHeight];
-    float* out_lines[kMaxWindowHeight];
+    const float* lines[kMaxLines];
+    float* out_lines[kMaxLines];
     for (std::int64_t o = begin; o < end; ++o) {
       float* image = out + o * g.height * line;
       for (std::int64_t y = 0; y < g.out_height; ++y) {

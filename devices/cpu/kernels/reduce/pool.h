@@ -1,5 +1,5 @@
-// Max, min and sum pooling over one or two neighbouring dimensions, and the gradient of the first,
-// for f32: what
+// Max, min and sum pooling over one to three neighbouring dimensions, and the gradient of the first
+// over up to two, for f32: what
 // reduce_window and select_and_scatter are in nearly every network. A row of the image is worked on
 // as one long vector: first the window's rows are combined, then shifted copies of the result, then
 // the wanted blocks are picked. Everything else goes through region_reduce.h.
@@ -16,12 +16,15 @@
 
 namespace millrace::devices::cpu {
 
-// An operand [outer, height, width, inner] and a window over height and width.
+// An operand [outer, depth, height, width, inner] and a window over depth, height and width.
 struct PoolGeometry {
-  std::int64_t outer = 1, height = 1, width = 1, inner = 1;
-  std::int64_t out_height = 1, out_width = 1;
-  std::int64_t window_height = 1, window_width = 1, stride_height = 1, stride_width = 1;
-  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::int64_t outer = 1, depth = 1, height = 1, width = 1, inner = 1;
+  std::int64_t out_depth = 1, out_height = 1, out_width = 1;
+  std::int64_t window_depth = 1, window_height = 1, window_width = 1;
+  std::int64_t stride_depth = 1, stride_height = 1, stride_width = 1;
+  std::int64_t pad_front = 0, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+  std::int64_t window_lines() const { return window_depth * window_height; }
 };
 
 // nullopt if the window is no such thing: dilated, over dimensions that are not neighbours,
@@ -44,8 +47,8 @@ void pool_gradient(const PoolGeometry& geometry, const float* x, const float* so
 
 // The rows, per instruction set.
 struct PoolRows {
-  // lines: height rows of x that the window covers, or nullptr for padding; row: padded width *
-  // inner + 32 floats.
+  // lines: window_lines() rows of x that the window covers, or nullptr for padding; row: padded
+  // width * inner + 32 floats.
   void (*forward)(const PoolGeometry& g, PoolKind kind, const float* const* lines, float init,
                   float* row, float* out);
   // best, chosen: out_width * inner + 32; wide_chosen, wide_source: width * inner + 32; pattern:

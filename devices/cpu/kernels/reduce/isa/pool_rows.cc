@@ -50,8 +50,8 @@ void forward_row(const PoolGeometry& g, const float* const* lines, float init, f
   constexpr bool kSum = kKind == PoolKind::kSum;
   // A sum gets its init at the end.
   for (std::int64_t i = 0; i < padded; ++i) row[i] = kSum ? 0 : init;
-  for (std::int64_t h = 0; h < g.window_height; ++h) {
-    const float* __restrict line = lines[h];
+  for (std::int64_t l = 0; l < g.window_lines(); ++l) {
+    const float* __restrict line = lines[l];
     if (line == nullptr) continue;
     float* __restrict r = row + edge;
     for (std::int64_t i = 0; i < n; ++i) r[i] = pick<kKind>(r[i], line[i]);
