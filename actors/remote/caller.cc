@@ -48,20 +48,46 @@ Error RemoteTarget::gone(const Exit& exit) const {
 Result<Caller::Seat*> Caller::seat_for(const RemoteTarget& target, std::size_t bytes) {
   const auto seat = seats_.find(target.id());
   if (seat == seats_.end()) return std::unexpected(target.gone(*target.exit_));
-  const std::size_t most = mesh_->max_payload() + net::kHeaderBytes;
-  if (bytes > most) {
-    return fail(ErrorCode::kInvalidArgument, "a message of " + std::to_string(bytes) +
-                                                 " bytes to " + target.to_string() + ", where " +
-                                                 std::to_string(most) + " is the limit of a frame");
-  }
+  MILLRACE_TRY_STATUS(check_size(target, bytes));
   return &seat->second;
 }
 
-bool Caller::goes_now(Seat& seat, net::Frame& frame, net::Later& later) {
-  const std::size_t bytes = size_of(frame);
-  if (!seat.line.empty() || !seat.window.may_send(bytes, budget_)) return false;
-  seat.window.sent(bytes, budget_);
-  outlet_->send(std::move(frame), later);
+Result<Caller::Seat*> Caller::cast_seat(const std::string& name, const net::JobMember& there,
+                                        std::size_t bytes) {
+  if (end_) return std::unexpected(*end_);
+  const ActorId channel = cast_channel(name);
+  if (const auto seat = seats_.find(channel); seat != seats_.end()) {
+    MILLRACE_TRY_STATUS(check_size(*seat->second.target, bytes));
+    return &seat->second;
+  }
+  auto target = make_ref<RemoteTarget>(Ref<Caller>::share(this), there, channel, name,
+                                       std::vector<std::pair<std::size_t, std::string>>());
+  MILLRACE_TRY_STATUS(check_size(*target, bytes));
+  return &seats_.try_emplace(channel, Seat{std::move(target)}).first->second;
+}
+
+Status Caller::check_size(const RemoteTarget& target, std::size_t bytes) const {
+  const std::size_t most = mesh_->max_payload() + net::kHeaderBytes;
+  if (bytes <= most) return {};
+  return fail(ErrorCode::kInvalidArgument, "a message of " + std::to_string(bytes) + " bytes to " +
+                                               target.to_string() + ", where " +
+                                               std::to_string(most) + " is the limit of a frame");
+}
+
+void Caller::send(Seat& seat, Waiting& waiting, net::Later& later) {
+  seat.window.sent(size_of(waiting.frame), budget_);
+  if (waiting.deadline != kNoDeadline) {
+    // An eighth earlier there than here (CS-2).
+    const Duration left = waiting.deadline - environment_.clock->now();
+    waiting.frame.header.words[1] =
+        static_cast<std::uint64_t>(std::max<Duration::rep>(1, left.count() - left.count() / 8));
+  }
+  outlet_->send(std::move(waiting.frame), later);
+}
+
+bool Caller::goes_now(Seat& seat, Waiting& waiting, net::Later& later) {
+  if (!seat.line.empty() || !seat.window.may_send(size_of(waiting.frame), budget_)) return false;
+  send(seat, waiting, later);
   return true;
 }
 
@@ -79,9 +105,8 @@ void Caller::pump(Seat& seat, net::Later& later) {
     const bool withdrawn = first.withdrawn();
     if (!withdrawn && !seat.window.may_send(bytes, budget_)) break;
     if (!withdrawn) {
-      seat.window.sent(bytes, budget_);
       if (first.call) calls_.at(first.frame.header.sequence).sent = true;
-      outlet_->send(std::move(first.frame), later);
+      send(seat, first, later);
       if (first.accepted)
         later.add([accepted = std::move(first.accepted)] { accepted->try_set({}); });
     }
@@ -133,7 +158,8 @@ Future<void> Caller::tell(const RemoteTarget& target, net::Frame frame, const Me
     net::Later later;
     MutexLock lock(mutex_);
     MILLRACE_TRY(Seat* const seat, seat_for(target, bytes));
-    if (goes_now(*seat, frame, later)) return detail::accepted_now();
+    Waiting waiting{std::move(frame)};
+    if (goes_now(*seat, waiting, later)) return detail::accepted_now();
     if (seat->line_bytes + bytes > kMostWaiting) sweep(*seat);
     if (!seat->line.empty() && seat->line_bytes + bytes > kMostWaiting) {
       return fail(ErrorCode::kResourceExhausted,
@@ -141,8 +167,8 @@ Future<void> Caller::tell(const RemoteTarget& target, net::Frame frame, const Me
                       std::to_string(seat->line_bytes) +
                       " bytes wait already for room there; await the future of tell");
     }
-    accepted = make_ref<Cell<void>>();
-    wait(*seat, {std::move(frame), accepted}, later);
+    accepted = waiting.accepted = make_ref<Cell<void>>();
+    wait(*seat, std::move(waiting), later);
   }
   struct TellLimit final : RefCounted, Pooled {
     Ref<Cell<void>> accepted;
@@ -168,41 +194,55 @@ Future<void> Caller::tell(const RemoteTarget& target, net::Frame frame, const Me
   return Future<void>(std::move(accepted));
 }
 
+Result<std::uint64_t> Caller::ask_at(Seat& seat, Waiting asked, net::Later& later) {
+  const std::uint64_t number = asked.frame.header.sequence = ++last_number_;
+  Call& kept = calls_[number] = {asked.call, seat.target};
+  if (goes_now(seat, asked, later)) return number;
+  kept.sent = false;
+  const std::size_t bytes = size_of(asked.frame);
+  if (seat.line_bytes + bytes > kMostWaiting) sweep(seat);
+  if (!seat.line.empty() && seat.line_bytes + bytes > kMostWaiting) {
+    calls_.erase(number);
+    return fail(ErrorCode::kResourceExhausted,
+                asked.call->what() + ": " + std::to_string(seat.line_bytes) +
+                    " bytes wait already for room there; await earlier answers");
+  }
+  wait(seat, std::move(asked), later);
+  return number;
+}
+
 std::uint64_t Caller::ask(const RemoteTarget& target, net::Frame frame,
                           const Ref<PendingCall>& call, const Ref<AsyncValue>& answer,
                           const CallOptions& options) {
-  const std::size_t bytes = size_of(frame);
-  std::uint64_t number = 0;
-  std::optional<Error> refused;
-  {
+  const auto enter = [&]() -> Result<std::uint64_t> {
     net::Later later;
     MutexLock lock(mutex_);
-    auto seat = seat_for(target, bytes);
-    if (!seat) {
-      refused = std::move(seat).error();
-    } else {
-      frame.header.sequence = number = ++last_number_;
-      Call& kept = calls_[number] = {call, Ref<const RemoteTarget>::share(&target)};
-      if (!goes_now(**seat, frame, later)) {
-        kept.sent = false;
-        if ((*seat)->line_bytes + bytes > kMostWaiting) sweep(**seat);
-        if (!(*seat)->line.empty() && (*seat)->line_bytes + bytes > kMostWaiting) {
-          calls_.erase(number);
-          refused = Error(ErrorCode::kResourceExhausted,
-                          call->what() + ": " + std::to_string((*seat)->line_bytes) +
-                              " bytes wait already for room there; await earlier answers");
-        } else {
-          wait(**seat, {std::move(frame), {}, call}, later);
-        }
-      }
-    }
-  }
-  if (refused) {
-    call->take(std::unexpected(*std::move(refused)));
+    MILLRACE_TRY(Seat* const seat, seat_for(target, size_of(frame)));
+    return ask_at(*seat, {.frame = std::move(frame), .call = call}, later);
+  };
+  const Result<std::uint64_t> number = enter();
+  if (!number) {
+    call->take(std::unexpected(number.error()));
     return 0;
   }
-  limit(number, call, answer, options);
-  return number;
+  limit(*number, call, answer, options);
+  return *number;
+}
+
+std::uint64_t Caller::cast(const std::string& name, net::Frame frame, const Ref<PendingCall>& call,
+                           TimePoint deadline) {
+  const net::JobMember there = member();
+  const auto enter = [&]() -> Result<std::uint64_t> {
+    net::Later later;
+    MutexLock lock(mutex_);
+    MILLRACE_TRY(Seat* const seat, cast_seat(name, there, size_of(frame)));
+    frame.header.channel = seat->target->id();
+    return ask_at(*seat, {.frame = std::move(frame), .call = call, .deadline = deadline}, later);
+  };
+  const Result<std::uint64_t> number = enter();
+  if (number) return *number;
+  call->take(std::unexpected(number.error()));
+  return 0;
 }
 
 std::uint64_t Caller::call(net::Frame frame, const Ref<PendingCall>& call) {
@@ -287,8 +327,13 @@ Status Caller::add_credit(ActorId target, std::uint64_t bytes, net::Later& later
     return fail(ErrorCode::kInvalidArgument,
                 "a credit of " + std::to_string(bytes) + " bytes, which are not under way");
   }
-  found->second.credit_wanted = false;
-  pump(found->second, later);
+  Seat& seat = found->second;
+  seat.credit_wanted = false;
+  pump(seat, later);
+  if ((target & kOfCast) != 0 && seat.line.empty() && seat.window.under_way() == 0) {
+    later.add([kept = std::move(seat.target)] {});
+    seats_.erase(found);
+  }
   return {};
 }
 

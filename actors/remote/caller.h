@@ -84,6 +84,10 @@ class Caller final : public RefCounted {
   // Errors reach the call. Gives its number for withdraw(); 0: it has ended.
   std::uint64_t ask(const RemoteTarget& target, net::Frame frame, const Ref<PendingCall>& call,
                     const Ref<AsyncValue>& answer, const CallOptions& options);
+  // The same of a cast to the actor of that name, whose frame says how long there is until the
+  // deadline when it goes (CS-2).
+  std::uint64_t cast(const std::string& name, net::Frame frame, const Ref<PendingCall>& call,
+                     TimePoint deadline);
   // A call that waits for no room: a search. Gives its number, as ask() does.
   std::uint64_t call(net::Frame frame, const Ref<PendingCall>& call);
   // Ends a call on stop and deadline. answer: of the call.
@@ -93,8 +97,7 @@ class Caller final : public RefCounted {
   void withdraw(std::uint64_t number);
   // A frame of a link; dropped if the actor is down.
   void notify(const RemoteTarget& target, net::Frame frame);
-  // The actor that a search has found, or, by its cast_channel(), one that is cast to: the one that
-  // is known, or a new one.
+  // The actor that a search has found: the one that is known, or a new one.
   Ref<RemoteTarget> adopt(FindAnswer answer, const std::string& name);
 
   // The errors say that the frame has no place.
@@ -112,11 +115,13 @@ class Caller final : public RefCounted {
  private:
   struct Waiting {
     net::Frame frame;
-    Ref<Cell<void>> accepted = {};  // of a tell
-    Ref<PendingCall> call = {};     // of an ask
+    Ref<Cell<void>> accepted = {};     // of a tell
+    Ref<PendingCall> call = {};        // of an ask or a cast
+    TimePoint deadline = kNoDeadline;  // of a cast
     bool withdrawn() const { return accepted ? accepted->complete() : call->ended(); }
   };
-  // What is known of an actor that is not down.
+  // What is known of an actor that is not down; of casts to a name, while they wait or are under
+  // way.
   struct Seat {
     Ref<RemoteTarget> target;
     SendWindow window = {};
@@ -133,7 +138,13 @@ class Caller final : public RefCounted {
   using Seats = std::unordered_map<ActorId, Seat>;
 
   Result<Seat*> seat_for(const RemoteTarget& target, std::size_t bytes) MILLRACE_REQUIRES(mutex_);
-  bool goes_now(Seat& seat, net::Frame& frame, net::Later& later) MILLRACE_REQUIRES(mutex_);
+  Result<Seat*> cast_seat(const std::string& name, const net::JobMember& there, std::size_t bytes)
+      MILLRACE_REQUIRES(mutex_);
+  Status check_size(const RemoteTarget& target, std::size_t bytes) const;
+  Result<std::uint64_t> ask_at(Seat& seat, Waiting asked, net::Later& later)
+      MILLRACE_REQUIRES(mutex_);
+  void send(Seat& seat, Waiting& waiting, net::Later& later) MILLRACE_REQUIRES(mutex_);
+  bool goes_now(Seat& seat, Waiting& waiting, net::Later& later) MILLRACE_REQUIRES(mutex_);
   void wait(Seat& seat, Waiting waiting, net::Later& later) MILLRACE_REQUIRES(mutex_);
   void pump(Seat& seat, net::Later& later) MILLRACE_REQUIRES(mutex_);
   void sweep(Seat& seat) MILLRACE_REQUIRES(mutex_);

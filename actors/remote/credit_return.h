@@ -31,6 +31,8 @@ class CreditReturn {
     if (kept_ > 0) wanted_ = false;
     return std::exchange(kept_, 0);
   }
+  // As one that is new.
+  bool empty() const { return kept_ == 0 && !wanted_; }
 
  private:
   std::size_t kept_ = 0;

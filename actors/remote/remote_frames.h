@@ -4,7 +4,8 @@
 //   kind                 channel       sequence     words[0]       words[1]    payload
 //   kActorFind           0             call         0              0           FindRequest
 //   kActorMessage        actor         call or 0    fingerprint    0           the message
-//   kActorAnswer         as its call   call         see below      credit      the answer, or Error
+//   kActorAnswer         as its call,  call         see below      credit      the answer, or Error
+//                        or 0
 //   kActorCredit         actor, name   0            credit         0
 //   kActorCreditWanted   actor, name   0            0              0
 //   kActorWithdraw       as its call   call         0              0

@@ -224,11 +224,17 @@ Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer,
 }
 
 Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
-  const Future<void> accepted = begin_cast(peer, frame);
-  const auto admit = [server = peer.server, channel = frame.header.channel,
-                      bytes = net::kHeaderBytes +
-                              frame.payload.size()](const Result<void>& admitted) -> Result<void> {
-    server->take_admitted(channel, bytes, admitted);
+  const ActorId channel = frame.header.channel;
+  const std::size_t bytes = net::kHeaderBytes + frame.payload.size();
+  const Result<Future<void>> begun = begin_cast(peer, frame);
+  if (!begun) {
+    peer.server->refuse(frame.header.sequence, begun.error(), channel, bytes);
+    return {};
+  }
+  const Future<void>& accepted = *begun;
+  const auto admit = [server = peer.server, channel, bytes,
+                      call = frame.header.sequence](const Result<void>& admitted) -> Result<void> {
+    server->take_admitted(channel, bytes, admitted, call);
     return {};
   };
   if (accepted.valid() && !accepted.ready())
@@ -237,23 +243,16 @@ Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
   return {};
 }
 
-// As cast(); empty, too, where the cast has been refused.
-Future<void> RemoteNode::begin_cast(const Peer& peer, const net::Frame& frame) {
+// As cast().
+Result<Future<void>> RemoteNode::begin_cast(const Peer& peer, const net::Frame& frame) {
   const std::uint64_t number = frame.header.sequence;
-  const Result<CastPlan> plan = plan_cast(peer, frame);
-  if (!plan) {
-    peer.server->refuse(number, plan.error());
-    return {};
-  }
+  MILLRACE_TRY(const CastPlan plan, plan_cast(peer, frame));
   auto run = make_ref<CastRun>(
-      *plan->message, plan->request.name,
+      *plan.message, plan.request.name,
       [server = peer.server, number, channel = frame.header.channel](
           const Result<net::Bytes>& answer) { server->answer(number, answer, channel); });
-  if (const Status added = peer.server->add_call(number, run); !added) {
-    peer.server->refuse(number, added.error());
-    return {};
-  }
-  return cast(run, *plan);
+  MILLRACE_TRY_STATUS(peer.server->add_call(number, run));
+  return cast(run, plan);
 }
 
 void RemoteNode::ask_part(const Ref<CastRun>& run, std::size_t place, const CastPlan& plan,
@@ -263,16 +262,8 @@ void RemoteNode::ask_part(const Ref<CastRun>& run, std::size_t place, const Cast
   if (!there) return run->take(place, std::unexpected(there.error()));
   CastRequest request = plan.request;
   request.ranks = ranks;
-  const Ref<RemoteTarget> target = (*there)->adopt({cast_channel(request.name)}, request.name);
-  net::Frame frame{{.kind = kActorCast, .channel = target->id()}, encode(request)};
-  if (plan.deadline != kNoDeadline) {
-    // An eighth earlier there than here (CS-2).
-    const Duration left = plan.deadline - environment_.clock->now();
-    frame.header.words[1] =
-        static_cast<std::uint64_t>(std::max<Duration::rep>(1, left.count() - left.count() / 8));
-  }
-  const Ref<PendingCall> call = run->call(place);
-  const std::uint64_t number = (*there)->ask(*target, std::move(frame), call, {}, {});
+  const std::uint64_t number = (*there)->cast(request.name, {{.kind = kActorCast}, encode(request)},
+                                              run->call(place), plan.deadline);
   if (number != 0) run->sent(*there, number);
 }
 

@@ -64,7 +64,7 @@ class RemoteNode final : public RefCounted {
   Future<void> take(std::uint32_t from, const net::Frame& frame);
   Future<void> take_here(const Peer& peer, const net::Frame& frame);
   Future<void> take_cast(const Peer& peer, const net::Frame& frame);
-  Future<void> begin_cast(const Peer& peer, const net::Frame& frame);
+  Result<Future<void>> begin_cast(const Peer& peer, const net::Frame& frame);
   void refuse(std::uint32_t from, const net::Frame& frame);
   Result<Peer> peer(std::uint32_t rank, std::optional<std::uint32_t> epoch);
   Result<Peer> make_peer(std::uint32_t rank, net::Later& later) MILLRACE_REQUIRES(mutex_);

@@ -222,22 +222,34 @@ void Server::drop_message(const net::FrameHeader& header, std::size_t bytes, con
   refuse(header.sequence, why);
 }
 
-void Server::refuse(std::uint64_t number, const Error& why) {
+void Server::refuse(std::uint64_t number, const Error& why, ActorId channel, std::size_t credit) {
   net::Later later;
-  outlet_->send(
-      {{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
+  outlet_->send({{.kind = kActorAnswer,
+                  .channel = channel,
+                  .sequence = number,
+                  .words = {kAnswerIsError, credit}},
+                 encode(why)},
+                later);
 }
 
-CreditReturn* Server::credit_for(ActorId channel) {
+template <class F>
+std::size_t Server::credit_of(ActorId channel, F step, std::size_t if_too_many) {
   if ((channel & kOfCast) == 0) {
     const auto found = exports_.find(channel);
-    return found == exports_.end() ? nullptr : &found->second.credit;
+    return found == exports_.end() ? 0 : step(found->second.credit);
   }
-  const bool is_known = cast_credits_.contains(channel) || cast_credits_.size() < kMostCastNames;
-  return is_known && !end_ ? &cast_credits_[channel] : nullptr;
+  if (end_) return 0;
+  const auto found = cast_credits_.find(channel);
+  if (found == cast_credits_.end() && cast_credits_.size() >= kMostCastNames) return if_too_many;
+  const auto of_name =
+      found == cast_credits_.end() ? cast_credits_.try_emplace(channel).first : found;
+  const std::size_t credit = step(of_name->second);
+  if (of_name->second.empty()) cast_credits_.erase(of_name);
+  return credit;
 }
 
-void Server::take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted) {
+void Server::take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted,
+                           std::uint64_t call) {
   if (!admitted && admitted.error().code() == ErrorCode::kResourceExhausted) {
     MILLRACE_LOG(
         kWarning, "actors",
@@ -245,8 +257,12 @@ void Server::take_admitted(ActorId channel, std::size_t bytes, const Result<void
   }
   net::Later later;
   MutexLock lock(mutex_);
-  if (CreditReturn* const credit = credit_for(channel))
-    send_credit(channel, credit->admitted(bytes), later);
+  const bool answered = (channel & kOfCast) != 0 && !calls_.contains(call);
+  const auto admit = [&](CreditReturn& credit) {
+    const std::size_t now = credit.admitted(bytes);
+    return answered ? now + credit.take() : now;
+  };
+  send_credit(channel, credit_of(channel, admit, bytes), later);
 }
 
 void Server::send_credit(ActorId id, std::size_t bytes, net::Later& later) {
@@ -258,7 +274,8 @@ void Server::take_credit_wanted(const net::Frame& frame) {
   net::Later later;
   MutexLock lock(mutex_);
   const ActorId channel = frame.header.channel;
-  if (CreditReturn* const credit = credit_for(channel)) send_credit(channel, credit->want(), later);
+  send_credit(channel, credit_of(channel, [](CreditReturn& credit) { return credit.want(); }),
+              later);
 }
 
 Status Server::add_call(std::uint64_t number, const Ref<ServedCall>& call) {
@@ -268,8 +285,8 @@ Status Server::add_call(std::uint64_t number, const Ref<ServedCall>& call) {
   return fail(ErrorCode::kAlreadyExists, "a call of that number is under way");
 }
 
-bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of) {
-  net::Frame frame{{.kind = kActorAnswer, .channel = credit_of, .sequence = number}, {}};
+bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId channel) {
+  net::Frame frame{{.kind = kActorAnswer, .channel = channel, .sequence = number}, {}};
   if (answer && answer->size() <= mesh_->max_payload()) {
     frame.payload = *answer;
   } else {
@@ -285,7 +302,7 @@ bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, Acto
   auto call = calls_.extract(number);
   if (call.empty()) return false;
   later.add([kept = std::move(call.mapped())] {});
-  if (CreditReturn* const credit = credit_for(credit_of)) frame.header.words[1] = credit->take();
+  frame.header.words[1] = credit_of(channel, [](CreditReturn& credit) { return credit.take(); });
   outlet_->send(std::move(frame), later);
   return true;
 }

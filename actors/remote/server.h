@@ -49,8 +49,10 @@ class Server final : public RefCounted {
   // Not complete: the message waits for room in the mailbox.
   Future<void> take_message(const net::Frame& frame);
   void take_credit_wanted(const net::Frame& frame);
-  // A message or a cast of so many bytes, on that channel, waits for room no more.
-  void take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted);
+  // A message or a cast of so many bytes, on that channel, waits for room no more. call: of the
+  // cast, whose answer takes the credit along.
+  void take_admitted(ActorId channel, std::size_t bytes, const Result<void>& admitted,
+                     std::uint64_t call = 0);
   Status take_withdraw(const net::Frame& frame);
   Status take_link(const net::Frame& frame);
   Status take_link_end(const net::Frame& frame);
@@ -59,11 +61,12 @@ class Server final : public RefCounted {
   void end(const Error& why, bool failure);
 
   // Answers a call that add_call() does not know.
-  void refuse(std::uint64_t number, const Error& why);
+  // credit: in bytes, of that channel.
+  void refuse(std::uint64_t number, const Error& why, ActorId channel = 0, std::size_t credit = 0);
   // A call that another part of the node serves. The error of end(): the call is to be refused.
   Status add_call(std::uint64_t number, const Ref<ServedCall>& call);
-  // False: it was withdrawn. credit_of: its channel, or 0.
-  bool answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId credit_of = 0);
+  // False: it was withdrawn. channel: the one whose credit goes along, or 0.
+  bool answer(std::uint64_t number, const Result<net::Bytes>& answer, ActorId channel = 0);
   // accepted: of a message that waits for room in a mailbox, and holds up the lane of the mesh
   // behind it. Completes with it, or with the end of this: what is behind it is answered then, too.
   Future<void> hold_lane(const Future<void>& accepted);
@@ -84,10 +87,13 @@ class Server final : public RefCounted {
 
   static constexpr std::size_t kMostWithdrawn = std::size_t{1} << 16;  // more are not under way
 
+  // With credit that is kept; of others it goes at once.
   static constexpr std::size_t kMostCastNames = std::size_t{1} << 16;
 
-  // nullptr: there is none any more.
-  CreditReturn* credit_for(ActorId channel) MILLRACE_REQUIRES(mutex_);
+  // What step(CreditReturn&) gives for that channel; 0 if it has ended.
+  template <class F>
+  std::size_t credit_of(ActorId channel, F step, std::size_t if_too_many = 0)
+      MILLRACE_REQUIRES(mutex_);
   static bool is_withdrawn(Export& to, std::uint64_t number);
   void watch(const Ref<ActorCell>& cell);
   void drop_message(const net::FrameHeader& header, std::size_t bytes, const Error& why);

@@ -186,6 +186,21 @@ UnitKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& firs
   return made;
 }
 
+// The same of a Gemm or a GemmConvolution.
+template <class Product>
+UnitKernel gemm_kernel(const Graph& graph, const Node& n, const Prepared& first,
+                       const Prepared& second, std::size_t top, bool in_f32,
+                       const std::shared_ptr<const Product>& product) {
+  const auto run = [product](const StepFrame& f, const auto& inputs, void* output,
+                             std::byte* scratch) {
+    product->run(inputs[0], inputs[1], output, scratch, f.parallel);
+  };
+  UnitKernel made =
+      prepared_kernel(graph, n, first, second, top, in_f32, product->scratch_bytes(), run);
+  made.name += " as gemm";
+  return made;
+}
+
 MatmulSpec matmul_of(const Operand& left, const Operand& right, std::int64_t inner) {
   MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
   // The stride of a dimension of one element is free: one that makes the matrix look dense.
@@ -283,12 +298,8 @@ Result<UnitKernel> dot_kernel(const Graph& graph, const Node& n) {
     }
     const Prepared first(lhs, in_f32, left.copy, 0, top), second(rhs, in_f32, right.copy, 0, top);
     const auto type = [&](const Shape& shape) { return in_f32 ? DType::kF32 : shape.dtype(); };
-    const Gemm gemm(spec, type(lhs), type(rhs), type(result));
-    return prepared_kernel(
-        graph, n, first, second, top, in_f32, gemm.scratch_bytes(),
-        [gemm](const StepFrame& f, const auto& inputs, void* output, std::byte* scratch) {
-          gemm.run(inputs[0], inputs[1], output, scratch, f.parallel);
-        });
+    const auto gemm = std::make_shared<const Gemm>(spec, type(lhs), type(rhs), type(result));
+    return gemm_kernel(graph, n, first, second, top, in_f32, gemm);
   }
   return simple_kernel(n, [=, dims = n.dot](const StepFrame& f) {
     dot_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);
@@ -317,11 +328,7 @@ Result<UnitKernel> convolution_kernel(const Graph& graph, const Node& n, const P
                                                                 typed(rhs), typed(result));
       std::size_t top = 0;
       const Prepared first(lhs, in_f32, {}, 0, top), second(rhs, in_f32, {}, 0, top);
-      return prepared_kernel(
-          graph, n, first, second, top, in_f32, made->scratch_bytes(),
-          [made](const StepFrame& f, const auto& inputs, void* output, std::byte* scratch) {
-            made->run(inputs[0], inputs[1], output, scratch, f.parallel);
-          });
+      return gemm_kernel(graph, n, first, second, top, in_f32, made);
     }
     return simple_kernel(n, [=, dims = n.convolution](const StepFrame& f) {
       convolution_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);

@@ -188,7 +188,7 @@ UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::optional<PoolKind> kind =
       count == 1 && n.region->kind ? pool_kind(*n.region->kind) : std::nullopt;
   if (kind && !scan && shape.dtype() == DType::kF32) {
-    if (const auto g = pool_geometry(shape.dims(), n.window)) {
+    if (const auto g = pool_geometry(shape.dims(), n.window); g && suits_pool(*g)) {
       UnitKernel made = simple_kernel(
           n,
           [g = *g, kind = *kind](const StepFrame& f) {
@@ -226,7 +226,7 @@ UnitKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
             pool_gradient(g, f.in<float>(), f.in<float>(1), *f.in<float>(2), f.out<float>(),
                           f.scratch, f.parallel);
           },
-          pool_scratch_bytes(*g));
+          pool_gradient_scratch_bytes(*g));
       made.name += " as pooling";
       return made;
     }

@@ -142,6 +142,37 @@ TEST(CastTest, AFloodWaitsAndOtherActorsAreReached) {
   });
 }
 
+TEST(CastTest, ACastThatHasEndedHoldsNoRoomOfTheLink) {
+  for_each_seed(10, [](Simulation& sim) {
+    RemoteJob job(sim, 2);
+    Promise<void> go;
+    job.spawn<Store>(1, "store", {}, 1);
+    job.spawn<Store>(1, "slow", {.mailbox_bytes = 1000}, 0, ActorRef<Keeper>(), go.future());
+    const Future<void> blocked = job.find<Store>(0, 1, "slow").ask(Block{});
+    const CastRanks there = CastRanks::of({1});
+    // Answered, refused, and stopped while they wait for room in the mailbox.
+    std::stop_source stop;
+    std::vector<Future<void>> stopped;
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(job.run(job.remote(0).cast<Store>("store", Sum{}, there)).value(), 1);
+      const auto missing = job.remote(0).cast<Store>("no " + std::to_string(i), Sum{}, there);
+      EXPECT_EQ(job.run(missing).error().code(), ErrorCode::kNotFound);
+      const Append append{static_cast<std::uint64_t>(i), std::vector<std::byte>(700)};
+      stopped.push_back(
+          job.remote(0).cast<Store>("slow", append, there, CallOptions{.stop = stop.get_token()}));
+    }
+    sim.run_for(seconds(1));
+    stop.request_stop();
+    for (const auto& one : stopped) EXPECT_EQ(job.run(one).error().code(), ErrorCode::kCancelled);
+    go.set_value();
+    EXPECT_TRUE(job.run(blocked).has_value());
+    sim.run_for(seconds(1));
+    EXPECT_EQ(job.remote(0).load(1).under_way_bytes, 0U);
+    EXPECT_EQ(job.remote(0).load(1).waiting_bytes, 0U);
+    job.close_all();
+  });
+}
+
 TEST(CastTest, AStoppedCastLeavesNothing) {
   for_each_seed(20, [](Simulation& sim) {
     RemoteJob job(sim, 10);

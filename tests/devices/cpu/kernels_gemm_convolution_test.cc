@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
 #include "tests/devices/cpu/definition/definition_support.h"
+#include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {
@@ -188,6 +190,39 @@ TEST(GemmConvolutionTest, BatchGroupsAndSmallOnesAreLeftToOthers) {
   ConvolutionDims grouped = d;
   grouped.batch_groups = 2;
   EXPECT_FALSE(fits(grouped, DType::kF64, 12));
+}
+
+// numpy.convolve, for whose only feature oneDNN has its reference alone.
+TEST(GemmConvolutionTest, AProgramConvolvesASignalOfFloats) {
+  for (const std::string type : {"f32", "bf16"}) {
+    TestProgram program("func.func @main(%a: tensor<1x1x700x" + type + ">, %b: tensor<1x1x31x" +
+                        type + ">) -> tensor<1x1x730x" + type + R"(> {
+  %r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0],
+    window = {pad = [[30, 30]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x1x700x)" +
+                        type + ">, tensor<1x1x31x" + type + ">) -> tensor<1x1x730x" + type +
+                        ">\n  return %r : tensor<1x1x730x" + type + ">\n}");
+    EXPECT_EQ(program.step_names(), std::vector<std::string>{"stablehlo.convolution as gemm"});
+    std::vector<float> a, b, sums;
+    for (int i = 0; i < 700; ++i) a.push_back(static_cast<float>(i % 5 - 2));
+    for (int i = 0; i < 31; ++i) b.push_back(static_cast<float>(i % 3 - 1));
+    for (int i = 0; i < 730; ++i) {
+      float sum = 0;
+      for (int k = 0; k < 31; ++k) {
+        const int at = i + k - 30;
+        if (at >= 0 && at < 700)
+          sum += a[static_cast<std::size_t>(at)] * b[static_cast<std::size_t>(k)];
+      }
+      sums.push_back(sum);
+    }
+    const auto bytes = [&](const std::vector<float>& values) {
+      if (type == "f32") return bytes_of(values);
+      std::vector<std::uint16_t> bits;
+      for (const float v : values) bits.push_back(BFloat16(v).bits);
+      return bytes_of(bits);
+    };
+    EXPECT_EQ(program.run({bytes(a), bytes(b)})[0], bytes(sums));
+  }
 }
 
 // Matrices, a vector, batches and convolutions: planned() counts the allocations of a second run.

@@ -1,5 +1,5 @@
-// Products of matrices of f64, complex numbers and integers against sums by hand, for every shape
-// of tile that is cut, every layout, and any number of threads.
+// Products of matrices of floats, complex numbers and integers against sums by hand, for every
+// shape of tile that is cut, every layout, and any number of threads.
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -221,20 +221,21 @@ TEST(GemmTest, ZeroTimesInfinityIsNaNAndSpoilsOnlyItsRow) {
 
 TEST(GemmTest, AProgramMultipliesABatchOfSmallMatricesOfFloats) {
   TestProgram program(R"(
-func.func @main(%a: tensor<3x2x9x2xf32>, %b: tensor<2x4x9x3xf32>) -> tensor<9x2x4xf32> {
+func.func @main(%a: tensor<3x2x200x2xf32>, %b: tensor<2x4x200x3xf32>) -> tensor<200x2x4xf32> {
   %r = stablehlo.dot_general %a, %b, batching_dims = [2] x [2], contracting_dims = [0, 1] x [3, 0]
-    : (tensor<3x2x9x2xf32>, tensor<2x4x9x3xf32>) -> tensor<9x2x4xf32>
-  return %r : tensor<9x2x4xf32>
+    : (tensor<3x2x200x2xf32>, tensor<2x4x200x3xf32>) -> tensor<200x2x4xf32>
+  return %r : tensor<200x2x4xf32>
 })");
-  const auto a = numbers<float>(3 * 2 * 9 * 2, 1), b = numbers<float>(2 * 4 * 9 * 3, 2);
+  EXPECT_EQ(program.step_names(), std::vector<std::string>{"stablehlo.dot_general as gemm"});
+  const auto a = numbers<float>(3 * 2 * 200 * 2, 1), b = numbers<float>(2 * 4 * 200 * 3, 2);
   std::vector<float> sums;
-  for (std::size_t batch = 0; batch < 9; ++batch) {
+  for (std::size_t batch = 0; batch < 200; ++batch) {
     for (std::size_t i = 0; i < 2; ++i) {
       for (std::size_t j = 0; j < 4; ++j) {
         float sum = 0;
         for (std::size_t p = 0; p < 3; ++p) {
           for (std::size_t q = 0; q < 2; ++q)
-            sum += a[((p * 2 + q) * 9 + batch) * 2 + i] * b[((q * 4 + j) * 9 + batch) * 3 + p];
+            sum += a[((p * 2 + q) * 200 + batch) * 2 + i] * b[((q * 4 + j) * 200 + batch) * 3 + p];
         }
         sums.push_back(sum);
       }

@@ -392,7 +392,11 @@ TEST(PlanTest, WindowsOverTwoAndThreeDimensionsArePooledAndPaddingAddsNothing) {
   const std::string deep =
       "window_dimensions = array<i64: 1, 2, 3, 2, 1>, window_strides = array<i64: 1, 1, 2, 2, 1>, "
       "padding = dense<[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]> : tensor<5x2xi64>";
+  const std::string image =
+      "window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 1, 1, 1>, "
+      "padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>";
   for (const Case& c : {Case{"add", "3x7x9x5", "3x4x5x5", flat, 945},
+                        Case{"add", "1x150x150x8", "1x150x150x8", image, 180000},
                         Case{"add", "2x3x7x9x5", "2x3x4x5x5", deep, 1890},
                         Case{"minimum", "2x3x7x9x5", "2x3x4x5x5", deep, 1890}}) {
     const auto text = [&](const std::string& body) {
@@ -420,6 +424,69 @@ TEST(PlanTest, WindowsOverTwoAndThreeDimensionsArePooledAndPaddingAddsNothing) {
     const auto x = iota(c.elements, 0.5f);
     EXPECT_EQ(fast.run({bytes_of(x)}), general.run({bytes_of(x)}));
   }
+}
+
+// The gradient of a window over planes, one of which is padding.
+TEST(PlanTest, AGradientOverThreeDimensionsIsNotPooled) {
+  TestProgram p(
+      R"(func.func @main(%x: tensor<2x1x2x2xf32>, %s: tensor<2x2x1x1xf32>) -> tensor<2x1x2x2xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %b = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>,
+      padding = dense<[[0, 0], [1, 0], [0, 0], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %m : tensor<i1>
+    }, {
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<2x1x2x2xf32>, tensor<2x2x1x1xf32>, tensor<f32>) -> tensor<2x1x2x2xf32>
+    return %b : tensor<2x1x2x2xf32>
+  })");
+  const std::vector<float> x{1, 2, 4, 3, 8, 7, 6, 5}, s{10, 20, 30, 40};
+  EXPECT_EQ(values_of<float>(p.run({bytes_of(x), bytes_of(s)})[0]),
+            (std::vector<float>{0, 0, 20, 0, 40, 0, 0, 0}));
+}
+
+// A row would be combined at each place, 1,024 times as often as is asked for.
+TEST(PlanTest, SumsOfWindowsFarApartAreNotPooled) {
+  TestProgram p(R"(func.func @main(%x: tensor<65536xf32>) -> tensor<64xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %a = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1024>, window_strides = array<i64: 1024>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<65536xf32>, tensor<f32>) -> tensor<64xf32>
+    return %a : tensor<64xf32>
+  })");
+  EXPECT_EQ(count_steps(p, "pooling"), 0);
+  std::vector<float> x(65536), want(64);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 7);
+    want[i / 1024] += x[i];
+  }
+  EXPECT_EQ(values_of<float>(p.run({bytes_of(x)})[0]), want);
+}
+
+TEST(PlanTest, AComplexScalarMultipliesOnEitherSide) {
+  TestProgram p(
+      R"(func.func @main(%x: tensor<700xcomplex<f32>>) -> (tensor<700xcomplex<f32>>, tensor<700xcomplex<f32>>) {
+    %c = stablehlo.constant dense<(2.0, -1.0)> : tensor<complex<f32>>
+    %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<complex<f32>>) -> tensor<700xcomplex<f32>>
+    %0 = stablehlo.multiply %x, %b : tensor<700xcomplex<f32>>
+    %1 = stablehlo.subtract %b, %x : tensor<700xcomplex<f32>>
+    return %0, %1 : tensor<700xcomplex<f32>>, tensor<700xcomplex<f32>>
+  })");
+  const auto x = iota(1400);
+  std::vector<float> products, differences;
+  for (std::size_t i = 0; i < x.size(); i += 2) {
+    const float re = x[i], im = x[i + 1];
+    products.insert(products.end(), {2 * re + im, 2 * im - re});
+    differences.insert(differences.end(), {2 - re, -1 - im});
+  }
+  const auto results = p.run({bytes_of(x)});
+  EXPECT_EQ(values_of<float>(results[0]), products);
+  EXPECT_EQ(values_of<float>(results[1]), differences);
 }
 
 TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {

@@ -31,6 +31,8 @@ constexpr DotCase kCases[] = {
     {"Batches", "tensor<3x17x40xf16>", "tensor<3x40x23xf16>", "tensor<3x17x23xf16>",
      "batching_dims = [0] x [0], contracting_dims = [2] x [1]", 680, 40, 1, 920, 1, 23, 3, 17, 23,
      40},
+    {"SmallMatrices", "tensor<40x5x6xf16>", "tensor<40x6x4xf16>", "tensor<40x5x4xf16>",
+     "batching_dims = [0] x [0], contracting_dims = [2] x [1]", 30, 6, 1, 24, 1, 4, 40, 5, 4, 6},
     {"BatchInTheMiddle", "tensor<17x3x40xf16>", "tensor<40x3x23xf16>", "tensor<3x17x23xf16>",
      "batching_dims = [1] x [1], contracting_dims = [2] x [0]", 40, 120, 1, 23, 1, 69, 3, 17, 23,
      40},

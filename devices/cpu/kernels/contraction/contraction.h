@@ -1,6 +1,7 @@
 // dot_general and convolution of real element types, with every option of StableHLO, as plain
 // loops: what runs small and unusual cases. Sums are taken as kernels/contraction/accumulate.h
-// takes them. Fast kernels: onednn.h for f32, gemm.h for other types.
+// takes them. Fast kernels: onednn.h for f32, gemm.h for other types and for what oneDNN is slow
+// at.
 #pragma once
 
 #include <cstdint>

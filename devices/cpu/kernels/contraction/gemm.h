@@ -7,8 +7,9 @@
 //
 // Integers of 8 bits are multiplied as f32, which holds the sum of a block of them.
 //
-// Every sum is taken in the order of its terms, in blocks of kGemmTerms, whatever the number of
-// threads; nothing is left out, so that zero times infinity is NaN. The result is only written.
+// Every sum is taken in blocks of kGemmTerms, each in the order of its terms (those with a vector:
+// direct_product.h), whatever the number of threads; nothing is left out, so that zero times
+// infinity is NaN. The result is only written.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,9 @@
 
 namespace millrace::devices::cpu {
 
-// Whether there is a Gemm of these: f32 of f32; f64 of f32 and f64; c64 of c64 and c128 of c128;
-// integers of 8 to 32 bits of integers of at most 32, those of 64 bits of any from 8 on.
+// Whether there is a Gemm of these: f32 of f32 and integers of 8 bits; f64 of f32 and f64; c64 of
+// c64 and c128 of c128; integers of 8 to 32 bits of integers of at most 32, those of 64 bits of any
+// from 8 on.
 bool can_gemm(DType lhs, DType rhs, DType result);
 
 // Thread-safety: immutable.
