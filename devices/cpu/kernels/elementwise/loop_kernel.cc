@@ -317,6 +317,8 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, const Memory&
 
 // Whole tiles.
 void LoopKernel::store_part(Frame& frame, int part, const Memory& m) const {
+  // Divisions are a good part of what a loop of few elements takes.
+  if (elements_ <= tile_) return run_tile(frame, 0, static_cast<int>(elements_), m);
   const std::int64_t tiles = (elements_ + tile_ - 1) / tile_;
   const std::int64_t end = std::min(elements_, tiles * (part + 1) / parts_ * tile_);
   for (std::int64_t at = tiles * part / parts_ * tile_; at < end; at += tile_)

@@ -7,6 +7,7 @@
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -88,6 +89,7 @@ IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape
     if (window_dims_[d] == 1) continue;
     dense_ = dense_ && window_operand_strides_[d] == step && window_result_strides_[d] == step;
     step *= window_dims_[d];
+    if (dense_) run_ = step;
   }
   batch_operand_strides_ = DimVector(batch_dims_.size());
   for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k)
@@ -243,20 +245,37 @@ void IndexedWalk::scatter_dense(std::byte* result, const I* indices, const std::
     each(dims_.index_map.size());
 }
 
+std::optional<std::int64_t> IndexedWalk::target_of(std::int64_t b, const void* indices) const {
+  std::int64_t start[kMaxRank], target = 0;
+  start_index(b, indices, start);
+  for (int d = 0; d < operand_.rank(); ++d) {
+    const auto s = static_cast<std::size_t>(d);
+    if (start[d] < 0 || start[d] > operand_.dim(d) - slice_[s]) return std::nullopt;
+    target += start[d] * operand_strides_[s];
+  }
+  return target;
+}
+
+template <class F>
+void IndexedWalk::scatter_runs(std::int64_t b, std::byte* result, const void* indices,
+                               const std::byte* updates, F put) const {
+  const std::optional<std::int64_t> target = target_of(b, indices);
+  if (!target) return;
+  const std::int64_t base = place_of(b, batch_dims_, batch_result_strides_);
+  for (std::int64_t w = 0; w < window_elements_; w += run_) {
+    put(result + (*target + place_of(w, window_dims_, window_operand_strides_)) * width_,
+        updates + (base + place_of(w, window_dims_, window_result_strides_)) * width_);
+  }
+}
+
 void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
                              std::span<void* const> results, const void* indices,
                              std::span<const void* const> updates) const {
-  std::int64_t start[kMaxRank];
-  start_index(b, indices, start);
+  const std::optional<std::int64_t> target = target_of(b, indices);
+  if (!target) return;
   const std::int64_t base = place_of(b, batch_dims_, batch_result_strides_);
-  std::int64_t target = 0;
-  for (int d = 0; d < operand_.rank(); ++d) {
-    const auto s = static_cast<std::size_t>(d);
-    if (start[d] < 0 || start[d] > operand_.dim(d) - slice_[s]) return;
-    target += start[d] * operand_strides_[s];
-  }
   for (std::int64_t w = 0; w < window_elements_; ++w) {
-    const std::int64_t to = target + place_of(w, window_dims_, window_operand_strides_),
+    const std::int64_t to = *target + place_of(w, window_dims_, window_operand_strides_),
                        from = base + place_of(w, window_dims_, window_result_strides_);
     void* accumulators[kMaxOperands];
     const void* elements[kMaxOperands];
@@ -269,44 +288,78 @@ void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const
   }
 }
 
+namespace {
+
+// Calls body(put), where put(to, update) does what the region says to `elements` neighbours. False
+// for a region that is not one operation, or none, on one array.
+template <class F>
+bool with_put(const Region& region, std::span<const DType> types, std::int64_t elements, F body) {
+  if (types.size() != 1 || elements > INT32_MAX) return false;
+  const DType type = types[0];
+  const auto n = static_cast<int>(elements);
+  if (region.program.instructions() == 0 &&
+      region.program.outputs()[0] == region.program.inputs()[1]) {
+    body([bytes = static_cast<std::size_t>(elements) * byte_width(type)](
+             void* to, const void* update) { std::memcpy(to, update, bytes); });
+    return true;
+  }
+  if (!region.kind) return false;
+  // Sums of single numbers, as histograms and gradients have them, need no call for each.
+  if (n == 1 && region.kind == TileOp::kAdd && type == DType::kF32) {
+    body([](void* to, const void* update) { add_one<float>(to, update); });
+    return true;
+  }
+  if (n == 1 && region.kind == TileOp::kAdd && type == DType::kI32) {
+    body([](void* to, const void* update) { add_one<std::uint32_t>(to, update); });
+    return true;
+  }
+  const ReduceLoops loops = find_reduce_loops(*region.kind, type);
+  if (loops && static_cast<std::size_t>(loops.lane_bytes) == byte_width(type)) {
+    body([combine = loops.column, n](void* to, const void* update) { combine(to, update, n); });
+    return true;
+  }
+  const TileLoop loop = find_tile_loop(*region.kind, type, type);
+  if (loop == nullptr) return false;
+  body([loop, n, width = byte_width(type)](void* to, const void* update) {
+    for (int at = 0; at < n; at += kTileElements) {
+      auto* const some = static_cast<std::byte*>(to) + static_cast<std::size_t>(at) * width;
+      const void* const in[2] = {
+          some, static_cast<const std::byte*>(update) + static_cast<std::size_t>(at) * width};
+      loop(some, in, std::min(kTileElements, n - at), 0);
+    }
+  });
+  return true;
+}
+
+}  // namespace
+
 void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
                           std::span<void* const> results, const void* indices,
                           std::span<const void* const> updates) const {
   if (operand_.elements() == 0) return;
-  RegionFrame frame(region);
-  // Whole rows at a time where the update replaces what is there, or is combined with it by an
-  // operation that has loops for elements as they lie in memory.
-  const bool replaces = region.program.instructions() == 0 &&
-                        region.program.outputs()[0] == region.program.inputs()[1];
-  const ReduceLoops loops = region.kind ? find_reduce_loops(*region.kind, types[0]) : ReduceLoops();
-  const Combine combine = loops && loops.lane_bytes == width_ ? loops.column : nullptr;
-  if (types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
-      (replaces || combine != nullptr)) {
-    visit(
-        read_as(indices_.dtype()),
-        [&](auto tag) {
-          using T = typename decltype(tag)::type;
-          if constexpr (kIsInteger<T>) {
-            const auto scatter = [&](auto put) {
-              scatter_dense(static_cast<std::byte*>(results[0]), static_cast<const T*>(indices),
-                            static_cast<const std::byte*>(updates[0]), put);
-            };
-            const auto elements = static_cast<int>(window_elements_);
-            // Sums of single numbers, as histograms and gradients have them, need no call for each.
-            if (elements == 1 && region.kind == TileOp::kAdd && types[0] == DType::kF32)
-              scatter([](void* to, const void* update) { add_one<float>(to, update); });
-            else if (elements == 1 && region.kind == TileOp::kAdd && types[0] == DType::kI32)
-              scatter([](void* to, const void* update) { add_one<std::uint32_t>(to, update); });
-            else if (combine != nullptr)
-              scatter([=](void* to, const void* update) { combine(to, update, elements); });
-            else
-              scatter([bytes = static_cast<std::size_t>(window_elements_ * width_)](
-                          void* to, const void* update) { std::memcpy(to, update, bytes); });
-          }
-        },
-        [] {});
-    return;
+  // Many elements at a time where the update replaces what is there, or is combined with it by one
+  // operation.
+  auto* const result = static_cast<std::byte*>(results[0]);
+  const auto* const update = static_cast<const std::byte*>(updates[0]);
+  if (flat_ && dense_) {
+    const auto whole = [&](auto put) {
+      visit(
+          read_as(indices_.dtype()),
+          [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            if constexpr (kIsInteger<T>)
+              scatter_dense(result, static_cast<const T*>(indices), update, put);
+          },
+          [] {});
+    };
+    if (with_put(region, types, window_elements_, whole)) return;
+  } else {
+    const auto runs = [&](auto put) {
+      for (std::int64_t b = 0; b < batches_; ++b) scatter_runs(b, result, indices, update, put);
+    };
+    if (with_put(region, types, run_, runs)) return;
   }
+  RegionFrame frame(region);
   for (std::int64_t b = 0; b < batches_; ++b)
     scatter_at(b, frame, types, results, indices, updates);
 }

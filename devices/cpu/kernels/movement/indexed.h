@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,8 @@ class IndexedWalk {
  private:
   // The operand index at which the window of batch element b starts, per dimension; unclamped.
   void start_index(std::int64_t b, const void* indices, std::int64_t* start) const;
+  // Where the window of a scatter's batch element begins; nullopt: not all of it is inside.
+  std::optional<std::int64_t> target_of(std::int64_t b, const void* indices) const;
   // A dense walk: strides of the batch, and per component of the index vector how far a window
   // may begin and how far apart its places are.
   struct Dense {
@@ -53,11 +56,13 @@ class IndexedWalk {
   void gather_row(const std::byte* operand, const I* indices, std::byte* result, std::int64_t begin,
                   std::int64_t end) const;
   std::int64_t batch_dim(std::size_t k) const;
-  // One batch element of a scatter: any.
+  // One batch element of a scatter: by runs of bytes, or any.
+  template <class F>
+  void scatter_runs(std::int64_t b, std::byte* result, const void* indices,
+                    const std::byte* updates, F put) const;
   void scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
                   std::span<void* const> results, const void* indices,
                   std::span<const void* const> updates) const;
-  using Combine = void (*)(void* values, const void* updates, int n);
   // All of a scatter, where flat_ and windows are dense: put(window of the result, update).
   template <class I, class F>
   void scatter_dense(std::byte* result, const I* indices, const std::byte* updates, F put) const;
@@ -71,6 +76,7 @@ class IndexedWalk {
   std::int64_t index_step_ = 1;  // stride of the index vector's components
   DimVector window_dims_, window_operand_strides_, window_result_strides_, window_operand_dim_;
   std::int64_t batches_ = 1, window_elements_ = 1;
+  std::int64_t run_ = 1;  // elements of a window that are neighbours in the operand and the result
   // Batch elements follow each other at one distance, in the indices and in the result, and there
   // are no batching dimensions.
   bool flat_ = false;
