@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu {
@@ -379,6 +380,24 @@ TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) 
              b = values_of<float>(general.run({bytes_of(x), bytes_of(s)})[0]);
   for (std::size_t i = 0; i < a.size(); ++i)
     EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
+}
+
+// 1,000 ones, of which a sum in bf16 would end at 256.
+TEST(PlanTest, ALongCumulativeSumOfHalvesDoesNotStandStill) {
+  TestProgram p(R"(func.func @main(%x: tensor<1000x2xbf16>) -> tensor<1000x2xbf16> {
+    %z = stablehlo.constant dense<0.0> : tensor<bf16>
+    %a = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1000, 1>,
+      padding = dense<[[999, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%p: tensor<bf16>, %q: tensor<bf16>):
+      %m = stablehlo.add %p, %q : tensor<bf16>
+      stablehlo.return %m : tensor<bf16>
+    }) : (tensor<1000x2xbf16>, tensor<bf16>) -> tensor<1000x2xbf16>
+    return %a : tensor<1000x2xbf16>
+  })");
+  const std::vector<std::uint16_t> ones(2000, BFloat16(1.0f).bits);
+  const auto sums = values_of<std::uint16_t>(p.run({bytes_of(ones)})[0]);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    ASSERT_EQ(sums[i], BFloat16(static_cast<float>(i / 2 + 1)).bits) << i;
 }
 
 TEST(PlanTest, WindowsOverTwoAndThreeDimensionsArePooledAndPaddingAddsNothing) {

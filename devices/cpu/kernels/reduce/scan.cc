@@ -45,6 +45,32 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
         });
 }
 
+// The same of f16 and bf16, whose sums stay f32 and are rounded where they are stored: in their own
+// type a long sum would end where its terms are half of its last bit (256 for bf16).
+template <class T, class Op>
+void scan_halves(const Lines& lines, bool reverse, const T* in, const T* init, T* out, Op op,
+                 Parallel& parallel) {
+  constexpr std::int64_t kColumns = 64;
+  const std::int64_t blocks = (lines.inner + kColumns - 1) / kColumns;
+  split(lines.outer * blocks, lines.outer * lines.extent * lines.inner / kPartCost, kMostParts,
+        parallel, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t block = begin; block < end; ++block) {
+            const std::int64_t column = block % blocks * kColumns,
+                               width = std::min(kColumns, lines.inner - column);
+            float sums[kColumns];
+            std::fill_n(sums, width, static_cast<float>(*init));
+            for (std::int64_t i = 0; i < lines.extent; ++i) {
+              const std::int64_t row = reverse ? lines.extent - 1 - i : i;
+              const std::int64_t at = (block / blocks * lines.extent + row) * lines.inner + column;
+              for (std::int64_t j = 0; j < width; ++j) {
+                sums[j] = op(sums[j], static_cast<float>(in[at + j]));
+                out[at + j] = T(sums[j]);
+              }
+            }
+          }
+        });
+}
+
 // True if the kind is one of simple arithmetic on these elements.
 bool scan_simple(TileOp kind, DType type, const Lines& lines, bool reverse, const void* in,
                  const void* init, void* out, Parallel& parallel) {
@@ -77,7 +103,24 @@ bool scan_simple(TileOp kind, DType type, const Lines& lines, bool reverse, cons
     if (kind == TileOp::kMinimum) return run([](T a, T b) { return smaller_of(a, b); });
     return false;
   };
+  const auto halves = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto run = [&](auto op) {
+      scan_halves(lines, reverse, static_cast<const T*>(in), static_cast<const T*>(init),
+                  static_cast<T*>(out), op, parallel);
+      return true;
+    };
+    if (kind == TileOp::kAdd) return run([](float a, float b) { return a + b; });
+    if (kind == TileOp::kMultiply) return run([](float a, float b) { return a * b; });
+    if (kind == TileOp::kMaximum) return run([](float a, float b) { return larger_of(a, b); });
+    if (kind == TileOp::kMinimum) return run([](float a, float b) { return smaller_of(a, b); });
+    return false;
+  };
   switch (type) {
+    case DType::kF16:
+      return halves(TypeTag<Half>{});
+    case DType::kBF16:
+      return halves(TypeTag<BFloat16>{});
     case DType::kF32:
       return rows(TypeTag<float>{});
     case DType::kF64:
