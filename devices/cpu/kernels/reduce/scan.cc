@@ -45,12 +45,14 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
         });
 }
 
-// The same of f16 and bf16, whose sums stay f32 and are rounded where they are stored: in their own
-// type a long sum would end where its terms are half of its last bit (256 for bf16).
+// The same of f16 and bf16. In their own type a long sum would stand still where its terms are half
+// of its last bit (at 256 for bf16), so those stay f32 and are rounded where they are stored. Short
+// ones are rounded at each step, as others do it (StableHLO's own tests see it).
 template <class T, class Op>
 void scan_halves(const Lines& lines, bool reverse, const T* in, const T* init, T* out, Op op,
                  Parallel& parallel) {
-  constexpr std::int64_t kColumns = 64;
+  constexpr std::int64_t kColumns = 64, kLong = 256;
+  const bool rounds = lines.extent < kLong;
   const std::int64_t blocks = (lines.inner + kColumns - 1) / kColumns;
   split(lines.outer * blocks, lines.outer * lines.extent * lines.inner / kPartCost, kMostParts,
         parallel, [&](std::int64_t begin, std::int64_t end) {
@@ -65,6 +67,7 @@ void scan_halves(const Lines& lines, bool reverse, const T* in, const T* init, T
               for (std::int64_t j = 0; j < width; ++j) {
                 sums[j] = op(sums[j], static_cast<float>(in[at + j]));
                 out[at + j] = T(sums[j]);
+                if (rounds) sums[j] = static_cast<float>(out[at + j]);
               }
             }
           }
