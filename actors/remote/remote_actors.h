@@ -54,7 +54,8 @@ class RemoteActors {
 
   // Asks the actor of that name of each rank, and gives the answers reduced in the order of the
   // ranks, by M::reduce. An error is the first that came; it names its rank. ranks: distinct; by
-  // default all.
+  // default all. A cast to a slow actor waits for room here, as an ask does; kResourceExhausted:
+  // too much waits already.
   template <class A, class M>
   Future<AnswerTo<A, M>> cast(std::string name, const M& message, const CallOptions& options = {}) {
     return cast<A, M>(std::move(name), message, CastRanks::all(node_->mesh().size()), options);

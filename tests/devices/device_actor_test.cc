@@ -9,6 +9,7 @@
 
 #include "tests/support/allocation_count.h"
 #include "tests/support/sim_devices.h"
+#include "tests/support/stub_executable.h"
 
 namespace millrace::devices {
 namespace {
@@ -218,31 +219,17 @@ TEST(DeviceActorTest, DeadlineOrStopCutsOffWhatARunningProgramHasNotWritten) {
 }
 
 // A program over two devices that end when the test says so.
-class TwoEnds final : public ExecutableBody {
+class TwoEnds final : public testing::StubExecutable {
  public:
-  explicit TwoEnds(Client& client) : client_(client) {}
-  const std::string& name() const override { return name_; }
-  Client& client() const override { return client_; }
-  std::span<const Shape> input_shapes() const override { return {}; }
-  std::span<const Shape> output_shapes() const override { return {}; }
-  std::span<const bool> donated_inputs() const override { return {}; }
-  int devices_per_launch() const override { return 2; }
-  std::int64_t temporary_bytes() const override { return 0; }
+  explicit TwoEnds(Client& client) : StubExecutable(client, "two_ends", 2) {}
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override {
     stop = call.stop;
     for (std::size_t d = 0; d < 2; ++d) results[d].done = done[d].future();
     return {};
   }
-  Result<std::string> serialize() const override {
-    return fail(ErrorCode::kUnimplemented, "not of interest");
-  }
 
   std::stop_token stop;
   Promise<void> done[2];
-
- private:
-  Client& client_;
-  const std::string name_ = "two_ends";
 };
 
 TEST(DeviceActorTest, DeadlineOfALaunchOverDevicesHoldsUntilTheLastHasEnded) {

@@ -13,6 +13,7 @@
 #include "millrace/devices/device_actor.h"
 #include "tests/support/simulation.h"
 #include "tests/support/stub_client.h"
+#include "tests/support/stub_executable.h"
 
 namespace millrace::devices {
 namespace {
@@ -26,30 +27,18 @@ class NonBlockingClient final : public testing::StubClient {
 };
 
 // A program without arrays whose launches end when the test says so.
-class TestProgram final : public ExecutableBody {
+class TestProgram final : public testing::StubExecutable {
  public:
-  explicit TestProgram(Client& client) : client_(client) {}
-  const std::string& name() const override { return name_; }
-  Client& client() const override { return client_; }
-  std::span<const Shape> input_shapes() const override { return inputs_; }
-  std::span<const Shape> output_shapes() const override { return {}; }
-  std::span<const bool> donated_inputs() const override { return {}; }
-  int devices_per_launch() const override { return static_cast<int>(client_.devices().size()); }
-  std::int64_t temporary_bytes() const override { return 0; }
+  explicit TestProgram(Client& client)
+      : StubExecutable(client, "test", static_cast<int>(client.devices().size())) {}
   Status launch(const LaunchArguments&, std::span<LaunchResult> results) override {
     in_launch();
     for (LaunchResult& result : results) result.done = done;
     return {};
   }
-  Result<std::string> serialize() const override { return fail(ErrorCode::kUnimplemented, "no"); }
 
   std::function<void()> in_launch = [] {};
   Future<void> done = make_ready();
-
- private:
-  Client& client_;
-  const std::string name_ = "test";
-  const std::vector<Shape> inputs_;
 };
 
 struct Devices {

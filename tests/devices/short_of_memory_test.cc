@@ -17,6 +17,7 @@
 #include "millrace/devices/device_actor.h"
 #include "tests/support/memory_limit.h"
 #include "tests/support/stub_client.h"
+#include "tests/support/stub_executable.h"
 
 namespace millrace::devices {
 namespace {
@@ -47,48 +48,25 @@ class FarBuffer final : public BufferBody {
 };
 
 // As a backend that needs an array of the host's for a launch.
-class HungryExecutable final : public ExecutableBody {
+class HungryExecutable final : public testing::StubExecutable {
  public:
-  HungryExecutable(Client& client, int devices) : client_(client), devices_(devices) {}
-  const std::string& name() const override { return name_; }
-  Client& client() const override { return client_; }
-  std::span<const Shape> input_shapes() const override { return {}; }
-  std::span<const Shape> output_shapes() const override { return {}; }
-  std::span<const bool> donated_inputs() const override { return {}; }
-  int devices_per_launch() const override { return devices_; }
-  std::int64_t temporary_bytes() const override { return 0; }
+  HungryExecutable(Client& client, int devices) : StubExecutable(client, "hungry", devices) {}
   Status launch(const LaunchArguments&, std::span<LaunchResult>) override {
     static_cast<void>(HostArray::make_unwritten(kLarge));
     return fail(ErrorCode::kInternal, "there was memory");
   }
-  Result<std::string> serialize() const override { return std::string(); }
-
- private:
-  Client& client_;
-  const int devices_;
-  const std::string name_ = "hungry";
 };
 
 // Its devices run to their end, and what comes of it is too long a list for the host.
-class ProlificExecutable final : public ExecutableBody {
+class ProlificExecutable final : public testing::StubExecutable {
  public:
-  explicit ProlificExecutable(Client& client) : client_(client) {}
-  const std::string& name() const override { return name_; }
-  Client& client() const override { return client_; }
-  std::span<const Shape> input_shapes() const override { return {}; }
-  std::span<const Shape> output_shapes() const override { return {}; }
-  std::span<const bool> donated_inputs() const override { return {}; }
-  int devices_per_launch() const override { return 2; }
-  std::int64_t temporary_bytes() const override { return 0; }
+  explicit ProlificExecutable(Client& client) : StubExecutable(client, "prolific", 2) {}
   Status launch(const LaunchArguments&, std::span<LaunchResult> results) override {
     for (LaunchResult& one : results) one = {.outputs = outputs_, .done = make_ready()};
     return {};
   }
-  Result<std::string> serialize() const override { return std::string(); }
 
  private:
-  Client& client_;
-  const std::string name_ = "prolific";
   const Buffers outputs_{std::span<const Buffer>(std::vector<Buffer>(4 * kMiB))};
 };
 

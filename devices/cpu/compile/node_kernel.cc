@@ -178,11 +178,9 @@ UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& shape = graph.shape(n.inputs[0]);
   std::optional<Scan> scan = find_scan(n.window, shape.dims());
-  // Backwards, a scan adds in another order than a window: where that is seen, only long windows,
-  // for which it is the difference between n and n * n, are worth the other roundings.
-  constexpr std::int64_t kLongWindow = 256;
+  // Backwards, a scan adds in another order than a window does.
   if (scan && scan->reverse && is_floating(shape.dtype()) &&
-      shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
+      shape.dim(static_cast<int>(scan->dimension)) < kLongScan) {
     scan.reset();
   }
   const std::optional<PoolKind> kind =

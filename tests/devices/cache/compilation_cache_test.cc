@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/logged_words.h"
+#include "tests/support/stub_executable.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::devices {
@@ -23,26 +24,16 @@ using testing::TempFolder;
 // A backend whose programs are their text; it counts what it does.
 class TextClient final : public Client {
  public:
-  class Body final : public ExecutableBody {
+  class Body final : public testing::StubExecutable {
    public:
     Body(Client& client, std::string text, bool serializes)
-        : client_(client), text_(std::move(text)), serializes_(serializes) {}
-    const std::string& name() const override { return text_; }
-    Client& client() const override { return client_; }
-    std::span<const Shape> input_shapes() const override { return {}; }
-    std::span<const Shape> output_shapes() const override { return {}; }
-    std::span<const bool> donated_inputs() const override { return {}; }
-    int devices_per_launch() const override { return 1; }
-    std::int64_t temporary_bytes() const override { return 0; }
-    Status launch(const LaunchArguments&, std::span<LaunchResult>) override { return {}; }
+        : StubExecutable(client, std::move(text), 1), serializes_(serializes) {}
     Result<std::string> serialize() const override {
       if (!serializes_) return fail(ErrorCode::kUnimplemented, "no serialize");
-      return "machine code of " + text_;
+      return "machine code of " + name();
     }
 
    private:
-    Client& client_;
-    const std::string text_;
     const bool serializes_;
   };
 

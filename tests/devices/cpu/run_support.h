@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -96,6 +97,21 @@ inline Error plan_error(const std::string& text) {
   if (!module) return module.error();
   auto plan = make_plan(*module, {.deterministic = true});
   return plan ? Error(ErrorCode::kUnknown, "the text compiled") : plan.error();
+}
+
+// Steps whose names have this part.
+inline int count_steps(const TestProgram& p, const std::string& part) {
+  const auto names = p.step_names();
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const auto& n) {
+    return n.find(part) != std::string::npos;
+  }));
+}
+
+// -3, step - 3, ..., 12 step - 3, over and over.
+inline std::vector<float> iota(std::size_t n, float step = 1) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = step * static_cast<float>(i % 13) - 3;
+  return v;
 }
 
 }  // namespace millrace::devices::cpu::testing

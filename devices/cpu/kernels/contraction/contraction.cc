@@ -90,7 +90,8 @@ std::int64_t terms_of(const DotDims& dims, const Shape& lhs) {
 
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
   return can_gemm(lhs.dtype(), rhs.dtype(), result.dtype()) &&
-         result.elements() * terms_of(dims, lhs) > kPlainWork;
+         static_cast<double>(result.elements()) * static_cast<double>(terms_of(dims, lhs)) >
+             kPlainWork;
 }
 
 bool can_contract(DType lhs, DType rhs, DType result) {

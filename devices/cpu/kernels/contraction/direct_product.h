@@ -19,7 +19,7 @@ template <class T>
 class DirectProduct {
  public:
   // most_parts: for threads.
-  explicit DirectProduct(const MatmulSpec& spec, std::int64_t most_parts = 16);
+  DirectProduct(const MatmulSpec& spec, std::int64_t most_parts);
   explicit operator bool() const { return way_ != Way::kNone; }
   void run(const T* a, const T* b, T* c, Parallel& parallel) const;
 

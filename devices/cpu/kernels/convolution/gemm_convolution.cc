@@ -17,9 +17,11 @@ constexpr std::int64_t kRun = 8;  // outputs that are copied at once where they 
 
 std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
 
-std::int64_t multiply_adds(const ConvolutionDims& dims, const Shape& rhs, const Shape& result) {
-  return rhs.dim(static_cast<int>(dims.kernel_input_feature)) *
-         Axes(rhs, dims.kernel_spatial).size * result.elements();
+// More than an integer may count, where arrays are of any size.
+double multiply_adds(const ConvolutionDims& dims, const Shape& rhs, const Shape& result) {
+  return static_cast<double>(rhs.dim(static_cast<int>(dims.kernel_input_feature))) *
+         static_cast<double>(Axes(rhs, dims.kernel_spatial).size) *
+         static_cast<double>(result.elements());
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
 template <class T, class Op>
 void scan_halves(const Lines& lines, bool reverse, const T* in, const T* init, T* out, Op op,
                  Parallel& parallel) {
-  constexpr std::int64_t kColumns = 64, kLong = 256;
-  const bool rounds = lines.extent < kLong;
+  constexpr std::int64_t kColumns = 64;
+  const bool rounds = lines.extent < kLongScan;
   const std::int64_t blocks = (lines.inner + kColumns - 1) / kColumns;
   split(lines.outer * blocks, lines.outer * lines.extent * lines.inner / kPartCost, kMostParts,
         parallel, [&](std::int64_t begin, std::int64_t end) {
@@ -74,50 +74,44 @@ void scan_halves(const Lines& lines, bool reverse, const T* in, const T* init, T
         });
 }
 
+// Calls run(op) with the operation on elements of T; false if it is no simple arithmetic.
+template <class T, class Run>
+bool with_operation(TileOp kind, Run run) {
+  const auto apply = [&](auto op) {
+    run(op);
+    return true;
+  };
+  if constexpr (std::is_integral_v<T>) {
+    using Wide = std::uint64_t;  // whose overflow is defined
+    if (kind == TileOp::kAdd)
+      return apply([](T a, T b) { return static_cast<T>(Wide(a) + Wide(b)); });
+    if (kind == TileOp::kMultiply)
+      return apply([](T a, T b) { return static_cast<T>(Wide(a) * Wide(b)); });
+  } else {
+    if (kind == TileOp::kAdd) return apply([](T a, T b) { return a + b; });
+    if (kind == TileOp::kMultiply) return apply([](T a, T b) { return a * b; });
+  }
+  if (kind == TileOp::kMaximum) return apply([](T a, T b) { return larger_of(a, b); });
+  if (kind == TileOp::kMinimum) return apply([](T a, T b) { return smaller_of(a, b); });
+  return false;
+}
+
 // True if the kind is one of simple arithmetic on these elements.
 bool scan_simple(TileOp kind, DType type, const Lines& lines, bool reverse, const void* in,
                  const void* init, void* out, Parallel& parallel) {
   const auto rows = [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto run = [&](auto op) {
+    return with_operation<T>(kind, [&](auto op) {
       scan_rows(lines, reverse, static_cast<const T*>(in), static_cast<const T*>(init),
                 static_cast<T*>(out), op, parallel);
-      return true;
-    };
-    if (kind == TileOp::kAdd) {
-      if constexpr (std::is_integral_v<T>) {
-        return run([](T a, T b) {
-          return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-        });
-      } else {
-        return run([](T a, T b) { return a + b; });
-      }
-    }
-    if (kind == TileOp::kMultiply) {
-      if constexpr (std::is_integral_v<T>) {
-        return run([](T a, T b) {
-          return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-        });
-      } else {
-        return run([](T a, T b) { return a * b; });
-      }
-    }
-    if (kind == TileOp::kMaximum) return run([](T a, T b) { return larger_of(a, b); });
-    if (kind == TileOp::kMinimum) return run([](T a, T b) { return smaller_of(a, b); });
-    return false;
+    });
   };
   const auto halves = [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto run = [&](auto op) {
+    return with_operation<float>(kind, [&](auto op) {
       scan_halves(lines, reverse, static_cast<const T*>(in), static_cast<const T*>(init),
                   static_cast<T*>(out), op, parallel);
-      return true;
-    };
-    if (kind == TileOp::kAdd) return run([](float a, float b) { return a + b; });
-    if (kind == TileOp::kMultiply) return run([](float a, float b) { return a * b; });
-    if (kind == TileOp::kMaximum) return run([](float a, float b) { return larger_of(a, b); });
-    if (kind == TileOp::kMinimum) return run([](float a, float b) { return smaller_of(a, b); });
-    return false;
+    });
   };
   switch (type) {
     case DType::kF16:

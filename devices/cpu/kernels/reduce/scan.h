@@ -17,11 +17,16 @@ struct Scan {
   bool reverse = false;  // from the end
 };
 
+// From so many terms on a scan may be rounded otherwise than its windows are: what it saves, or how
+// much nearer it is, counts for more. Where shorter ones are, others' results show it.
+inline constexpr std::int64_t kLongScan = 256;
+
 // nullopt if the windows are no beginnings (or ends) of one dimension.
 std::optional<Scan> find_scan(const Window& window, std::span<const std::int64_t> dims);
 
-// As reduce_window_region, one step for each element. From the end the elements are folded in the
-// other order, so that the body must be associative and commutative, as StableHLO asks of it.
+// As reduce_window_region, one step for each element; long sums and products of f16 and bf16 are
+// f32 until they are stored. From the end the elements are folded in the other order, so that the
+// body must be associative and commutative, as StableHLO asks of it.
 void scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
                  std::span<const DType> types, std::span<const void* const> operands,
                  std::span<const void* const> inits, std::span<void* const> outputs,
