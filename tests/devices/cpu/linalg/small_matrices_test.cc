@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "millrace/devices/cpu/linalg/lapack.h"
@@ -13,13 +14,16 @@
 namespace millrace::devices::cpu::linalg {
 namespace {
 
+// Memory goes on behind the matrix, for a library that reads past it (lapack.cc: overread_bytes).
 template <class T>
 struct Owned {
   std::vector<T> data;
   std::int64_t rows, columns;
   Owned(std::int64_t m, std::int64_t n)
-      : data(static_cast<std::size_t>(m * n)), rows(m), columns(n) {}
-  Matrix<T> view() { return {data, rows, columns}; }
+      : data(static_cast<std::size_t>(m * n + m + 16)), rows(m), columns(n) {}
+  Matrix<T> view() {
+    return {std::span(data).first(static_cast<std::size_t>(rows * columns)), rows, columns};
+  }
 };
 
 template <class T>
