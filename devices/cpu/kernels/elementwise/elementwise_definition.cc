@@ -2,8 +2,6 @@
 #include <cstring>
 
 #include "millrace/devices/cpu/kernels/definitions.h"
-#include "millrace/devices/cpu/kernels/elementwise/complex_loops.h"
-#include "millrace/devices/cpu/kernels/functions/tile_program.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {
@@ -46,40 +44,7 @@ class Reader {
 
 }  // namespace
 
-// The operation's loop over complex numbers, if it has one and its operands lie as the result does
-// or stand for equal elements.
-bool ran_complex_loop(const Call& c) {
-  const MutableArray& to = c.results[0];
-  const ComplexLoop loop =
-      find_complex_loop(c.op.kind(), c.operands[0].shape.dtype(), to.shape.dtype());
-  if (loop == nullptr) return false;
-  alignas(16) std::byte equal[2][kBlock * 16];
-  const std::byte* from[2] = {};
-  std::size_t step[2] = {};  // bytes of an element; 0 where all are equal
-  for (std::size_t i = 0; i < c.operands.size(); ++i) {
-    const ConstArray& operand = c.operands[i];
-    const std::size_t width = byte_width(operand.shape.dtype());
-    if (std::ranges::equal(operand.shape.dims(), to.shape.dims())) {
-      from[i] = operand.data;
-      step[i] = width;
-    } else if (operand.shape.rank() == 0) {
-      fill_splat(equal[i], operand.data, width, kBlock);
-      from[i] = equal[i];
-    } else {
-      return false;
-    }
-  }
-  const std::size_t width = byte_width(to.shape.dtype());
-  for (std::int64_t start = 0; start < to.shape.elements(); start += kBlock) {
-    const auto at = static_cast<std::size_t>(start);
-    loop(from[0] + at * step[0], from[1] + at * step[1], to.data + at * width,
-         std::min(kBlock, to.shape.elements() - start));
-  }
-  return true;
-}
-
 Status run_elementwise(const Call& c) {
-  if (ran_complex_loop(c)) return {};
   const auto typical = static_cast<std::size_t>(typical_operand(c.op.kind()));
   const MutableArray& to = c.results[0];
   const auto op = find_scalar_op(c.op, c.operands[typical].shape.dtype(), to.shape.dtype());

@@ -46,10 +46,11 @@ bool is_integer(DType type) { return is_signed_integer(type) || is_unsigned_inte
 }  // namespace
 
 TileLoop find_tile_loop(TileOp op, DType in, DType out) {
-  // There are vectors for numbers of 64 bits that have a sign.
+  if (is_complex(in) || is_complex(out)) return MILLRACE_BEST_ISA(find_complex_loop(op, in, out));
   // A choice moves bits.
   if (op == TileOp::kSelect && is_floating(in) && byte_width(in) <= 2)
     in = out = byte_width(in) == 2 ? DType::kU16 : DType::kU8;
+  // There are vectors for numbers of 64 bits that have a sign.
   const auto signed_where_alike = [&](DType& type, bool alike) {
     if (type == DType::kU64 && alike) type = DType::kI64;
   };

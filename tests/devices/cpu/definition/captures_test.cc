@@ -29,7 +29,7 @@ void expect_values(const ir::Module& module, const Arrays& inputs, const Array& 
 }
 
 // @main gets %x = [1, 2, 3, 4], %k = 10 and %v = [[5, 6]], and returns %r.
-void check(const std::string& type, const std::string& body, const Array& want) {
+void expect_result(const std::string& type, const std::string& body, const Array& want) {
   const std::string text =
       "func.func @main(%x: tensor<4xf32>, %k: tensor<f32>, %v: tensor<1x2xf32>) -> " + type +
       " {\n%zero = stablehlo.constant dense<0.0> : tensor<f32>\n" + body + "\nreturn %r : " + type +
@@ -50,18 +50,18 @@ void check(const std::string& type, const std::string& body, const Array& want) 
 }
 
 TEST(CapturesTest, AReductionReadsAScalar) {
-  check("tensor<f32>", R"(
+  expect_result("tensor<f32>", R"(
 %r = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   %0 = stablehlo.multiply %b, %k : tensor<f32>
   %1 = stablehlo.add %a, %0 : tensor<f32>
   "stablehlo.return"(%1) : (tensor<f32>) -> ()
 }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>)",
-        array_of({}, {100}));
+                array_of({}, {100}));
 }
 
 TEST(CapturesTest, AReductionInsideOfABodyReadsAnArrayAndAnOuterArgument) {
-  check("tensor<4xf32>", R"(
+  expect_result("tensor<4xf32>", R"(
 %r = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
 ^bb0(%a: tensor<f32>):
   %0 = "stablehlo.reduce"(%v, %zero) <{dimensions = array<i64: 0, 1>}> ({
@@ -73,23 +73,23 @@ TEST(CapturesTest, AReductionInsideOfABodyReadsAnArrayAndAnOuterArgument) {
   }) : (tensor<1x2xf32>, tensor<f32>) -> tensor<f32>
   "stablehlo.return"(%0) : (tensor<f32>) -> ()
 }) : (tensor<4xf32>) -> tensor<4xf32>)",
-        array_of({4}, {31, 42, 53, 64}));
+                array_of({4}, {31, 42, 53, 64}));
 }
 
 TEST(CapturesTest, AWindowReadsAScalar) {
-  check("tensor<3xf32>", R"(
+  expect_result("tensor<3xf32>", R"(
 %r = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>}> ({
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   %0 = stablehlo.add %a, %b : tensor<f32>
   %1 = stablehlo.add %0, %k : tensor<f32>
   "stablehlo.return"(%1) : (tensor<f32>) -> ()
 }) : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>)",
-        array_of({3}, {23, 25, 27}));
+                array_of({3}, {23, 25, 27}));
 }
 
 // By the distance from 2.5 times a tenth of k: 2 and 3 are as near, and the sort is stable.
 TEST(CapturesTest, ASortReadsAScalar) {
-  check("tensor<4xf32>", R"(
+  expect_result("tensor<4xf32>", R"(
 %q = stablehlo.constant dense<0.25> : tensor<f32>
 %m = stablehlo.multiply %k, %q : tensor<f32>
 %r = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
@@ -101,11 +101,11 @@ TEST(CapturesTest, ASortReadsAScalar) {
   %4 = stablehlo.compare LT, %2, %3 : (tensor<f32>, tensor<f32>) -> tensor<i1>
   "stablehlo.return"(%4) : (tensor<i1>) -> ()
 }) : (tensor<4xf32>) -> tensor<4xf32>)",
-        array_of({4}, {2, 3, 1, 4}));
+                array_of({4}, {2, 3, 1, 4}));
 }
 
 TEST(CapturesTest, AScatterReadsAScalar) {
-  check("tensor<4xf32>", R"(
+  expect_result("tensor<4xf32>", R"(
 %at = stablehlo.constant dense<[[2], [2]]> : tensor<2x1xi32>
 %u = stablehlo.reshape %v : (tensor<1x2xf32>) -> tensor<2xf32>
 %r = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
@@ -115,12 +115,12 @@ TEST(CapturesTest, AScatterReadsAScalar) {
   %1 = stablehlo.add %a, %0 : tensor<f32>
   "stablehlo.return"(%1) : (tensor<f32>) -> ()
 }) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<4xf32>)",
-        array_of({4}, {1, 2, 113, 4}));
+                array_of({4}, {1, 2, 113, 4}));
 }
 
 // The two bodies read different values: the window's element that is nearer to k / 10 + 1 wins.
 TEST(CapturesTest, BothBodiesOfASelectAndScatterReadValues) {
-  check("tensor<4xf32>", R"(
+  expect_result("tensor<4xf32>", R"(
 %u = stablehlo.reshape %v : (tensor<1x2xf32>) -> tensor<2xf32>
 %two = stablehlo.constant dense<2.0> : tensor<f32>
 %near = stablehlo.remainder %k, %two : tensor<f32>
@@ -136,12 +136,12 @@ TEST(CapturesTest, BothBodiesOfASelectAndScatterReadValues) {
   %1 = stablehlo.add %a, %0 : tensor<f32>
   "stablehlo.return"(%1) : (tensor<f32>) -> ()
 }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>)",
-        array_of({4}, {0, 50, 0, 60}));
+                array_of({4}, {0, 50, 0, 60}));
 }
 
 // In a loop the value that is read is another one in each round.
 TEST(CapturesTest, AReductionInALoopReadsWhatIsCarried) {
-  check("tensor<f32>", R"(
+  expect_result("tensor<f32>", R"(
 %one = stablehlo.constant dense<1.0> : tensor<f32>
 %three = stablehlo.constant dense<3.0> : tensor<f32>
 %w:2 = "stablehlo.while"(%one, %zero) ({
@@ -160,7 +160,7 @@ TEST(CapturesTest, AReductionInALoopReadsWhatIsCarried) {
   "stablehlo.return"(%3, %0) : (tensor<f32>, tensor<f32>) -> ()
 }) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
 %r = stablehlo.add %w#1, %zero : tensor<f32>)",
-        array_of({}, {30}));
+                array_of({}, {30}));
 }
 
 }  // namespace

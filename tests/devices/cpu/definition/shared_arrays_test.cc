@@ -64,10 +64,9 @@ std::vector<Case> cases() {
   unary("AsinOfHalves", "chlo.asin", "tensor<77x130xbf16>");
   unary("AcoshOfComplex", "chlo.acosh", "tensor<77x130xcomplex<f32>>");
   const std::string complex = "tensor<7x11x130xcomplex<f64>>";
-  all.push_back(
-      {"ComplexProduct", complex, complex, "%r = stablehlo.multiply %x, %x : " + complex});
-  all.push_back({"ComplexSize", "tensor<77x130xcomplex<f32>>", "tensor<77x130xf32>",
-                 "%r = stablehlo.abs %x : (tensor<77x130xcomplex<f32>>) -> tensor<77x130xf32>"});
+  all.push_back({"ComplexPower", complex, complex, "%r = stablehlo.power %x, %x : " + complex});
+  all.push_back({"ComplexSign", "tensor<77x130xcomplex<f32>>", "tensor<77x130xcomplex<f32>>",
+                 "%r = stablehlo.sign %x : tensor<77x130xcomplex<f32>>"});
   const auto fft = [&](const std::string& name, const std::string& type, const std::string& lengths,
                        const std::string& from, const std::string& to) {
     all.push_back({name, from, to,
