@@ -84,8 +84,10 @@ bool fit_f32(const Shape& lhs, const Shape& rhs, const Shape& result) {
   return fits(lhs) && fits(rhs) && fits(result);
 }
 
-// A call of oneDNN takes about as long as so small a product.
-bool is_batch_of_small(const MatmulSpec& s) { return s.batch > 1 && s.m * s.n * s.k <= kPlainWork; }
+// A call of oneDNN takes longer than so small a product, with a vector than four times as much.
+bool is_small(const MatmulSpec& s) {
+  return s.m * s.n * s.k <= (s.m == 1 || s.n == 1 ? 4 * kPlainWork : kPlainWork);
+}
 
 // All elements of a dense array in another type.
 class Conversion {
@@ -278,16 +280,14 @@ Result<UnitKernel> dot_kernel(const Graph& graph, const Node& n) {
   const Shape lhs = graph.shape(n.inputs[0]), rhs = graph.shape(n.inputs[1]),
               result = graph.shape(n.outputs[0]);
   const std::int64_t inner = terms_of(n.dot, lhs);
-  const bool in_f32 =
-      fit_f32(lhs, rhs, result) &&
-      static_cast<double>(result.elements()) * static_cast<double>(inner) > kPlainWork;
+  const bool in_f32 = fit_f32(lhs, rhs, result) && !dot_is_plain(n.dot, lhs, rhs, result);
   const bool as_gemm = dot_fits_gemm(n.dot, lhs, rhs, result);
   if (in_f32 || as_gemm) {
     const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
     const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
     const MatmulSpec spec = matmul_of(left, right, inner);
     std::size_t top = 0;
-    if (in_f32 && !is_batch_of_small(spec)) {
+    if (in_f32 && !is_small(spec)) {
       auto kernel = make_matmul(spec);
       if (!kernel && kernel.error().code() == ErrorCode::kResourceExhausted)
         return std::unexpected(kernel.error());

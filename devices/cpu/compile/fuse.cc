@@ -225,19 +225,21 @@ class Fuser {
     return false;
   }
 
-  // The whole arrays that a group reads from outside.
+  // The whole arrays that a group reads from outside. Loops of one element, of which each costs a
+  // step, have kOneElement in common.
+  static constexpr ValueId kOneElement = -1;
   std::set<ValueId> reads(const Group& g) const {
     std::set<ValueId> read;
     std::int64_t elements = 1;
     for (std::int64_t d : g.dims) elements *= d;
+    if (elements == 1) return {kOneElement};
     for (NodeId id : g.nodes) {
       const Node& n = graph_.node(id);
       for (std::size_t i = 0; i < (n.kind == NodeKind::kReduce ? 1 : n.inputs.size()); ++i) {
         const View view = resolve(graph_, n.inputs[i]);
         const NodeId p = graph_.values[at(view.base)].producer;
         if (p >= 0 && group_of(p) >= 0 && &groups_[at(group_of(p))] == &g) continue;
-        if (!view.iota && graph_.shape(view.base).elements() == elements && elements > 1)
-          read.insert(view.base);
+        if (!view.iota && graph_.shape(view.base).elements() == elements) read.insert(view.base);
       }
     }
     return read;
@@ -251,7 +253,7 @@ class Fuser {
       if (is_loop_[g]) read[g] = reads(groups_[g]);
       for (ValueId v : read[g]) {
         std::vector<int>& list = readers[v];
-        const NodeId maker = graph_.values[at(v)].producer;
+        const NodeId maker = v == kOneElement ? -1 : graph_.values[at(v)].producer;
         if (list.empty() && maker >= 0 && group_of(maker) >= 0 && is_loop_[at(group_of(maker))] &&
             graph_.node(maker).kind == NodeKind::kElementwise)
           list.push_back(group_of(maker));
@@ -259,8 +261,11 @@ class Fuser {
       }
     }
     for (const auto& [value, list] : readers) {
+      // A program may have thousands of loops of one element: each looks at its neighbours.
+      const std::size_t most = value == kOneElement ? 8 : list.size();
       for (std::size_t i = 0; i < list.size(); ++i) {
-        for (std::size_t j = i + 1; j < list.size(); ++j) try_merge(list[i], list[j], read);
+        for (std::size_t j = i + 1; j < std::min(list.size(), i + 1 + most); ++j)
+          try_merge(list[i], list[j], read);
       }
     }
   }

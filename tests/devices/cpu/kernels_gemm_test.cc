@@ -244,6 +244,32 @@ func.func @main(%a: tensor<3x2x200x2xf32>, %b: tensor<2x4x200x3xf32>) -> tensor<
   EXPECT_EQ(program.run({bytes_of(a), bytes_of(b)})[0], bytes_of(sums));
 }
 
+// So small that a call of oneDNN takes longer.
+TEST(GemmTest, AProgramMultipliesSmallMatricesAndVectorsOfFloats) {
+  TestProgram program(R"(
+func.func @main(%a: tensor<5x40xf32>, %x: tensor<40xf32>) -> (tensor<5xf32>, tensor<5x5xf32>) {
+  %y = stablehlo.dot %a, %x : (tensor<5x40xf32>, tensor<40xf32>) -> tensor<5xf32>
+  %s = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1]
+    : (tensor<5x40xf32>, tensor<5x40xf32>) -> tensor<5x5xf32>
+  return %y, %s : tensor<5xf32>, tensor<5x5xf32>
+})");
+  EXPECT_EQ(program.step_names(),
+            (std::vector<std::string>{"stablehlo.dot as gemm", "stablehlo.dot_general as gemm"}));
+  const auto a = numbers<float>(200, 1), x = numbers<float>(40, 2);
+  std::vector<float> y, squares;
+  for (std::size_t i = 0; i < 5; ++i) {
+    y.push_back(0);
+    for (std::size_t k = 0; k < 40; ++k) y.back() += a[i * 40 + k] * x[k];
+    for (std::size_t j = 0; j < 5; ++j) {
+      squares.push_back(0);
+      for (std::size_t k = 0; k < 40; ++k) squares.back() += a[i * 40 + k] * a[j * 40 + k];
+    }
+  }
+  const auto made = program.run({bytes_of(a), bytes_of(x)});
+  EXPECT_EQ(made[0], bytes_of(y));
+  EXPECT_EQ(made[1], bytes_of(squares));
+}
+
 // Through a program: dimensions that are no matrix are copied first.
 TEST(GemmTest, AProgramContractsSeveralDimensionsOfBatches) {
   TestProgram program(R"(

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -101,40 +102,73 @@ INSTANTIATE_TEST_SUITE_P(
                       ReduceCase{{64, 12, 12, 10}, {true, true, true, false}},
                       ReduceCase{{33, 512}, {false, true}}, ReduceCase{{7, 513}, {false, true}}));
 
-TEST(LoopKernelTest, BroadcastAndStridedInputsReadTheRightElements) {
-  // out[i, j] = row[j] + column[i] + transposed[j, i] + iota over i
-  constexpr std::int64_t kRows = 37, kColumns = 90;
+// out[i, j] = row[j] + column[i] + transposed[j, i] + iota over i + dense[i, j]; dense itself and
+// the sum once more go out, too.
+void expect_elements_of_views(std::int64_t rows, std::int64_t columns) {
+  SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(columns));
   LoopSpec s;
-  s.dims = {kRows, kColumns};
+  s.dims = {rows, columns};
   s.inputs = {{.buffer = 0, .strides = {0, 1}},
               {.buffer = 1, .strides = {1, 0}},
-              {.buffer = 2, .strides = {1, kRows}},
-              {.iota = true, .offset = 5, .strides = {1, 0}}};
+              {.buffer = 2, .strides = {1, rows}},
+              {.iota = true, .offset = 5, .strides = {1, 0}},
+              {.buffer = 3, .offset = 1, .strides = {columns, 1}}};
   int value = s.program.add_input(DType::kF32);
-  for (int i = 1; i < 4; ++i) s.program.add_input(DType::kF32);
-  for (int i = 1; i < 4; ++i) {
+  for (int i = 1; i < 5; ++i) s.program.add_input(DType::kF32);
+  for (int i = 1; i < 5; ++i) {
     const int ins[2] = {value, i};
     value = s.program.add(TileOp::kAdd, ins, DType::kF32);
   }
-  s.program.add_output(value);
-  s.outputs = {{}};
+  const float half = 0.5F;
+  const int ins[2] = {value, s.program.add_constant(DType::kF32, &half)};
+  value = s.program.add(TileOp::kMultiply, ins, DType::kF32);
+  for (const int output : {value, 4, value}) s.program.add_output(output);
+  s.outputs = {{}, {}, {}};
   s.program.finish();
   const auto kernel = LoopKernel::make(std::move(s));
   ASSERT_TRUE(kernel.has_value());
-  const auto row = random_floats(kColumns), column = random_floats(kRows),
-             transposed = random_floats(kRows * kColumns);
-  std::vector<float> out(kRows * kColumns);
-  const void* in[3] = {row.data(), column.data(), transposed.data()};
-  void* target = out.data();
+  const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const auto row = random_floats(size(columns)), column = random_floats(size(rows)),
+             transposed = random_floats(size(rows * columns)),
+             dense = random_floats(size(rows * columns) + 1);
+  std::vector<float> out[3];
+  for (auto& each : out) each.resize(size(rows * columns));
+  const void* in[4] = {row.data(), column.data(), transposed.data(), dense.data()};
+  void* targets[3] = {out[0].data(), out[1].data(), out[2].data()};
   const auto serial = make_serial_parallel();
-  kernel->run(in, {&target, 1}, nullptr, *serial);
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    for (std::int64_t j = 0; j < kColumns; ++j) {
-      const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-      EXPECT_EQ(out[a * kColumns + b],
-                ((row[b] + column[a]) + transposed[b * kRows + a]) + static_cast<float>(i + 5));
+  kernel->run(in, targets, nullptr, *serial);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::size_t at = size(i * columns + j);
+      const float sum = ((row[size(j)] + column[size(i)]) + transposed[size(j * rows + i)]) +
+                        static_cast<float>(i + 5);
+      EXPECT_EQ(out[0][at], (sum + dense[at + 1]) * half);
+      EXPECT_EQ(out[1][at], dense[at + 1]);
+      EXPECT_EQ(out[2][at], out[0][at]);
     }
   }
+}
+// Those of at most 64 elements run by small_loop.cc.
+TEST(LoopKernelTest, BroadcastAndStridedInputsReadTheRightElements) {
+  expect_elements_of_views(37, 90);
+  expect_elements_of_views(8, 8);
+  expect_elements_of_views(3, 5);
+  expect_elements_of_views(1, 7);
+  expect_elements_of_views(1, 1);
+}
+
+TEST(LoopKernelTest, ASmallLoopMayWriteOverAnInput) {
+  LoopSpec s = square_and_sum({9}, {false});
+  s.outputs = {{}, {}};
+  const auto kernel = LoopKernel::make(std::move(s));
+  ASSERT_TRUE(kernel.has_value() && kernel->can_overwrite(0, 0));
+  std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, copy(9);
+  const void* in = x.data();
+  void* out[2] = {x.data(), copy.data()};
+  const auto serial = make_serial_parallel();
+  kernel->run({&in, 1}, out, nullptr, *serial);
+  EXPECT_EQ(x, (std::vector<float>{1, 4, 9, 16, 25, 36, 49, 64, 81}));
+  EXPECT_EQ(copy, x);
 }
 
 TEST(LoopKernelTest, EmptyReductionGivesTheInitialValue) {

@@ -95,13 +95,13 @@ std::string places_of(const std::string& text, int donor = -2) {
   return text_of(program, program.placed(donor));
 }
 
-// Three units: a product, a loop, a product.
+// Three units: a product, a loop, a product, of elements whose small products take no scratch.
 constexpr const char* kThree = R"(
-func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %0 = stablehlo.dot %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %1 = stablehlo.negate %0 : tensor<4x4xf32>
-  %2 = stablehlo.dot %1, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %2 : tensor<4x4xf32>
+func.func @main(%x: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
+  %0 = stablehlo.dot %x, %x : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  %1 = stablehlo.negate %0 : tensor<4x4xbf16>
+  %2 = stablehlo.dot %1, %1 : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  return %2 : tensor<4x4xbf16>
 })";
 
 TEST(PlacementTest, ALoopIsMadeOverAnArrayThatItReadsLast) {
@@ -127,9 +127,9 @@ TEST(PlacementTest, ScratchIsFreeBeforeAndAfterItsUnit) {
   for (UnitKernel& kernel : program.kernels) kernel.needs.scratch_bytes = 64;
   const Placement placed = program.placed();
   EXPECT_EQ(text_of(program, placed), R"(
-stablehlo.dot: input 0, input 0 -> arena 0, scratch arena 64
-stablehlo.negate: arena 0 -> arena 0, scratch arena 64
-stablehlo.dot: arena 0, arena 0 -> output 0, scratch arena 64, writes 0
+stablehlo.dot: input 0, input 0 -> arena 64, scratch arena 0
+stablehlo.negate: arena 64 -> arena 64, scratch arena 0
+stablehlo.dot: arena 64, arena 64 -> output 0, scratch arena 0, writes 0
 )");
   EXPECT_EQ(placed.arena_bytes, 128u);
 }
@@ -157,19 +157,19 @@ stablehlo.dynamic_update_slice: input 0, input 1 -> output 0, writes 0
 // The initial value is read when the loop has written its elements.
 TEST(PlacementTest, ALoopIsNotMadeOverAnArrayThatHoldsItsInitialValue) {
   EXPECT_EQ(places_of(R"(
-func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) {
-  %0 = stablehlo.dot %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %1 = stablehlo.negate %0 : tensor<4x4xf32>
-  %2 = stablehlo.slice %0 [0:1, 0:1] : (tensor<4x4xf32>) -> tensor<1x1xf32>
-  %3 = stablehlo.reshape %2 : (tensor<1x1xf32>) -> tensor<f32>
-  %4 = stablehlo.reduce(%1 init: %3) applies stablehlo.add across dimensions = [0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
-  %5 = stablehlo.dot %1, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %5, %4 : tensor<4x4xf32>, tensor<4xf32>
+func.func @main(%x: tensor<4x4xbf16>) -> (tensor<4x4xbf16>, tensor<4xbf16>) {
+  %0 = stablehlo.dot %x, %x : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  %1 = stablehlo.negate %0 : tensor<4x4xbf16>
+  %2 = stablehlo.slice %0 [0:1, 0:1] : (tensor<4x4xbf16>) -> tensor<1x1xbf16>
+  %3 = stablehlo.reshape %2 : (tensor<1x1xbf16>) -> tensor<bf16>
+  %4 = stablehlo.reduce(%1 init: %3) applies stablehlo.add across dimensions = [0] : (tensor<4x4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %5 = stablehlo.dot %1, %1 : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  return %5, %4 : tensor<4x4xbf16>, tensor<4xbf16>
 })"),
             R"(
-stablehlo.dot: input 0, input 0 -> arena 0
-fused loop of 2: arena 0, arena 0 -> arena 64, output 1, scratch arena 128, writes 1
-stablehlo.dot: arena 64, arena 64 -> output 0, writes 0
+stablehlo.dot: input 0, input 0 -> arena 64
+fused loop of 2: arena 64, arena 64 -> arena 128, output 1, scratch arena 0, writes 1
+stablehlo.dot: arena 128, arena 128 -> output 0, writes 0
 )");
 }
 

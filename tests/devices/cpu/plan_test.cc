@@ -118,6 +118,27 @@ TEST(PlanTest, ALoopMakesAllThatIsMadeOfItsElements) {
   EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{0, -5, 5, 0}));
 }
 
+// They read nothing in common: each would cost a step.
+TEST(PlanTest, LoopsOfOneElementAreOneLoopWhereNoneWaitsForAnother) {
+  TestProgram p(R"(func.func @main(%i: tensor<i32>, %x: tensor<f32>, %v: tensor<3xf32>)
+      -> (tensor<i32>, tensor<1xf32>, tensor<f32>) {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %twice = stablehlo.add %x, %x : tensor<f32>
+    %out = stablehlo.reshape %twice : (tensor<f32>) -> tensor<1xf32>
+    %sum = stablehlo.reduce(%v init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    %after = stablehlo.negate %sum : tensor<f32>
+    return %next, %out, %after : tensor<i32>, tensor<1xf32>, tensor<f32>
+  })");
+  const auto out = p.run({bytes_of(std::vector<std::int32_t>{6}), bytes_of(std::vector<float>{2}),
+                          bytes_of(std::vector<float>{1, 2, 3})});
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"stablehlo.reduce", "fused loop of 3"}));
+  EXPECT_EQ(values_of<std::int32_t>(out[0]), (std::vector<std::int32_t>{7}));
+  EXPECT_EQ(values_of<float>(out[1]), (std::vector<float>{4}));
+  EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{-6}));
+}
+
 // What a loop needs the whole of before its first element, it does not make.
 struct WholeCase {
   const char* name;

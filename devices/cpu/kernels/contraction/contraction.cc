@@ -88,10 +88,19 @@ std::int64_t terms_of(const DotDims& dims, const Shape& lhs) {
   return Axes(lhs, dims.lhs_contract).size;
 }
 
+bool dot_is_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
+  const double work =
+      static_cast<double>(result.elements()) * static_cast<double>(terms_of(dims, lhs));
+  const auto is_exact = [](const Shape& shape) {
+    return is_complex(shape.dtype()) ||
+           (is_floating(shape.dtype()) && byte_width(shape.dtype()) < 4);
+  };
+  return work == 0 || (work <= kPlainWork && (is_exact(lhs) || is_exact(rhs) || is_exact(result)));
+}
+
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
   return can_gemm(lhs.dtype(), rhs.dtype(), result.dtype()) &&
-         static_cast<double>(result.elements()) * static_cast<double>(terms_of(dims, lhs)) >
-             kPlainWork;
+         !dot_is_plain(dims, lhs, rhs, result);
 }
 
 bool can_contract(DType lhs, DType rhs, DType result) {

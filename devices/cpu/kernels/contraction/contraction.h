@@ -16,12 +16,15 @@ struct DotDims {
   std::vector<std::int64_t> lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 };
 
-// Up to this many multiply-adds the plain loops are as fast, and exact.
+// Up to this many multiply-adds: then sums of narrow floats and of parts of complex numbers are
+// double, and a call of oneDNN takes longer than the work.
 inline constexpr std::int64_t kPlainWork = 4096;
 
 // The terms of each sum.
 std::int64_t terms_of(const DotDims& dims, const Shape& lhs);
-// Whether it is for Gemm: of its types, and more than kPlainWork.
+// Whether it is for dot_plain, or for the definition: of nothing, or a few with double sums.
+bool dot_is_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);
+// Whether Gemm can do what is not.
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);
 
 // Whether dot_plain and convolution_plain know the types.

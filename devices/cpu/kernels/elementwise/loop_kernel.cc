@@ -84,6 +84,7 @@ std::optional<LoopKernel> LoopKernel::make(LoopSpec spec) {
     if (!k.lay_out()) return std::nullopt;
   }
   k.split();
+  k.small_ = k.make_small();
   return k;
 }
 
@@ -223,6 +224,7 @@ bool LoopKernel::can_overwrite(int output, int input) const {
 void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const> outputs,
                      std::byte* scratch, Parallel& parallel) const {
   const Memory m{buffers, outputs, scratch};
+  if (small_ != nullptr) return run_small(m);
   if (elements_ > 0 && parts_ == 1)
     run_part(0, m);
   else if (elements_ > 0)

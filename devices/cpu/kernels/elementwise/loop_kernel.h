@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -112,6 +113,10 @@ class LoopKernel {
   void columns_part(Frame& frame, int part, const Memory& m) const;
   void rows_part(Frame& frame, int part, const Memory& m) const;
   void finish(const Memory& m) const;
+  // small_loop.cc: nullptr for a loop that is not small.
+  struct Small;
+  std::shared_ptr<const Small> make_small() const;
+  void run_small(const Memory& m) const;
 
   std::vector<std::int64_t> dims_;  // coalesced
   TileProgram program_;
@@ -129,6 +134,7 @@ class LoopKernel {
   int parts_ = 1;
   std::size_t frame_bytes_ = 0;
   std::size_t scratch_bytes_ = 0;
+  std::shared_ptr<const Small> small_;
 };
 
 }  // namespace millrace::devices::cpu

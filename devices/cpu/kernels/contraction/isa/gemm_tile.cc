@@ -3,8 +3,10 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
@@ -81,10 +83,26 @@ void run(std::int64_t terms, const T* a, const T* b, T* c, std::int64_t row, boo
   }
 }
 
+// The lanes' sum by halves: lane i takes lane i + kHalf, and so on.
+template <class T, int kHalf, int... kLane>
+MILLRACE_INLINE T folded(Vector<T> v, std::integer_sequence<int, kLane...> lanes = {}) {
+  if constexpr (kHalf == 0) {
+    return v[0];
+  } else if constexpr (sizeof...(kLane) == 0) {
+    return folded<T, kHalf>(v, std::make_integer_sequence<int, 2 * kHalf>());
+  } else {
+    constexpr int kLast = static_cast<int>(sizeof...(kLane)) - 1;
+    v += __builtin_shufflevector(v, v, std::min(kLane + kHalf, kLast)...);
+    return folded<T, kHalf / 2>(v, lanes);
+  }
+}
+
 template <class T>
 T dot(std::int64_t terms, const T* x, const T* y) {
   constexpr int kLanes = kBytes / static_cast<int>(sizeof(T)), kSums = kDotSums / kLanes;
-  Vector<T> sums[kSums] = {};
+  Vector<T> sums[kSums];
+#pragma GCC unroll 16
+  for (int v = 0; v < kSums; ++v) sums[v] = Vector<T>{};
   std::int64_t t = 0;
   for (; t + kDotSums <= terms; t += kDotSums) {
 #pragma GCC unroll 16
@@ -92,12 +110,17 @@ T dot(std::int64_t terms, const T* x, const T* y) {
       sums[v] = fused<T>(load(x + t + v * kLanes), load(y + t + v * kLanes), sums[v]);
     }
   }
-  if (t < terms) {
-    T rest_x[kDotSums] = {}, rest_y[kDotSums] = {};
-    std::memcpy(rest_x, x + t, static_cast<std::size_t>(terms - t) * sizeof(T));
-    std::memcpy(rest_y, y + t, static_cast<std::size_t>(terms - t) * sizeof(T));
-    for (int v = 0; v < kSums; ++v)
-      sums[v] = fused<T>(load(rest_x + v * kLanes), load(rest_y + v * kLanes), sums[v]);
+  // What is left over: whole vectors, and the last one filled with zeros.
+#pragma GCC unroll 16
+  for (int v = 0; v < kSums; ++v, t += kLanes) {
+    if (t + kLanes <= terms) {
+      sums[v] = fused<T>(load(x + t), load(y + t), sums[v]);
+    } else if (t < terms) {
+      T rest_x[kLanes] = {}, rest_y[kLanes] = {};
+      std::memcpy(rest_x, x + t, static_cast<std::size_t>(terms - t) * sizeof(T));
+      std::memcpy(rest_y, y + t, static_cast<std::size_t>(terms - t) * sizeof(T));
+      sums[v] = fused<T>(load(rest_x), load(rest_y), sums[v]);
+    }
   }
   // Halves are added, of the vectors and then of the last one's lanes.
 #pragma GCC unroll 4
@@ -105,14 +128,7 @@ T dot(std::int64_t terms, const T* x, const T* y) {
 #pragma GCC unroll 8
     for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
   }
-  T lanes[kLanes];
-  store(lanes, sums[0]);
-#pragma GCC unroll 4
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+  return folded<T, kLanes / 2>(sums[0]);
 }
 
 // Eight rows at a time, so that c is read and written less often than y.
