@@ -43,7 +43,7 @@ Status run_triangular_solve(const Call& c) {
   const auto solve = [&](std::int64_t b) {
     read(c.operands[0], b, a);
     if constexpr (!kComplex<T>) {
-      if (is_small(a) && is_small(x)) {
+      if (is_small_system(a, x)) {
         small_triangular_solve(o.side, o.triangle, o.transposed, o.diagonal, a, x);
         return;
       }

@@ -1,6 +1,6 @@
-// Factors and substitution of matrices so small that a call of the library takes longer than the
-// work: batches of 4 x 4 and the like. Of real numbers, as LAPACK's xPOTF2, xGETF2 and BLAS's xTRSM
-// have them. Pure.
+// Factors and substitution of matrices so small that the library's calls, a few for each column,
+// take longer than the work. Of real numbers, as LAPACK's xPOTF2, xGETF2 and BLAS's xTRSM have
+// them. Pure.
 #pragma once
 
 #include <algorithm>
@@ -9,32 +9,47 @@
 #include <span>
 #include <type_traits>
 
+#include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
 #include "millrace/devices/cpu/linalg/lapack_library.h"
 
 namespace millrace::devices::cpu::linalg {
 
+inline constexpr std::int64_t kFewRows = 16, kMostRows = 128;
+
+// Whether factors of it are made here.
 template <class T>
 bool is_small(const Matrix<T>& a) {
-  constexpr std::int64_t kMost = 16;
-  return std::is_floating_point_v<T> && a.rows <= kMost && a.columns <= kMost;
+  return std::is_floating_point_v<T> && a.rows <= kMostRows && a.columns <= kMostRows;
+}
+// Whether X is found here: it takes the library one call.
+template <class T>
+bool is_small_system(const Matrix<T>& a, const Matrix<T>& x) {
+  return is_small(a) && is_small(x) && (a.rows <= kFewRows || std::min(x.rows, x.columns) == 1);
 }
 
 // A = L L^T, or U^T U, in the triangle of A. The order of the leading minor that is not positive,
 // or 0.
 template <class T>
 Integer small_cholesky(char triangle, const Matrix<T>& a) {
-  const bool lower = triangle == 'L';
+  const bool lower = triangle == 'L', by_columns = lower && a.rows > kFewRows;
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return lower ? a(i, j) : a(j, i); };
+  const GemmTile<T> tile = MILLRACE_BEST_ISA(gemm_tile<T>());
   for (std::int64_t j = 0; j < a.rows; ++j) {
-    T pivot = at(j, j);
-    for (std::int64_t k = 0; k < j; ++k) pivot -= at(j, k) * at(j, k);
-    at(j, j) = pivot;
-    if (!(pivot > 0)) return static_cast<Integer>(j + 1);  // nor where it is a NaN
-    at(j, j) = std::sqrt(pivot);
+    T sums[kMostRows];  // what is subtracted of row i on: of at(i, k) at(j, k), over k < j
+    if (by_columns) tile.sum_rows(j, a.rows - j, &a(j, 0), a.rows, &a(j, 0), a.rows, sums);
+    const auto take_sum = [&](std::int64_t i) {
+      if (by_columns) {
+        at(i, j) -= sums[i - j];
+      } else {
+        for (std::int64_t k = 0; k < j; ++k) at(i, j) -= at(i, k) * at(j, k);
+      }
+    };
+    take_sum(j);
+    if (!(at(j, j) > 0)) return static_cast<Integer>(j + 1);  // nor where it is a NaN
+    at(j, j) = std::sqrt(at(j, j));
     for (std::int64_t i = j + 1; i < a.rows; ++i) {
-      T sum = at(i, j);
-      for (std::int64_t k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
-      at(i, j) = sum / at(j, j);
+      take_sum(i);
+      at(i, j) /= at(j, j);
     }
   }
   return 0;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <vector>
@@ -29,6 +30,12 @@ struct Owned {
 template <class T>
 class SmallMatricesTest : public ::testing::Test {
  protected:
+  static std::vector<std::int64_t> sizes() {
+    std::vector<std::int64_t> all(16);
+    std::iota(all.begin(), all.end(), 1);
+    all.insert(all.end(), {17, 33, 64, 100, kMostRows});
+    return all;
+  }
   Owned<T> random(std::int64_t m, std::int64_t n) {
     Owned<T> a(m, n);
     std::normal_distribution<double> normal;
@@ -63,7 +70,7 @@ TYPED_TEST_SUITE(SmallMatricesTest, Reals);
 
 TYPED_TEST(SmallMatricesTest, CholeskyIsThatOfTheLibrary) {
   const LibraryCall call;
-  for (std::int64_t n = 1; n <= 16; ++n) {
+  for (const std::int64_t n : this->sizes()) {
     for (const char triangle : {'L', 'U'}) {
       SCOPED_TRACE(std::to_string(n) + triangle);
       Owned<TypeParam> small = this->positive(n), large = small;
@@ -82,8 +89,8 @@ TYPED_TEST(SmallMatricesTest, CholeskyIsThatOfTheLibrary) {
 
 TYPED_TEST(SmallMatricesTest, FactorsAndPivotsAreThoseOfTheLibrary) {
   const LibraryCall call;
-  for (std::int64_t m = 1; m <= 16; ++m) {
-    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{5}, m, std::int64_t{16}}) {
+  for (const std::int64_t m : this->sizes()) {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{5}, m, std::int64_t{40}}) {
       for (const bool singular : {false, true}) {
         SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + (singular ? " singular" : ""));
         Owned<TypeParam> small = this->random(m, n);
@@ -102,7 +109,7 @@ TYPED_TEST(SmallMatricesTest, FactorsAndPivotsAreThoseOfTheLibrary) {
 
 TYPED_TEST(SmallMatricesTest, TriangularSystemsHaveTheSolutionsOfTheLibrary) {
   const LibraryCall call;
-  for (const std::int64_t n : {1, 2, 7, 16}) {
+  for (const std::int64_t n : {1, 2, 7, 16, 40}) {
     for (const std::int64_t others : {1, 3, 16}) {
       for (const char side : {'L', 'R'}) {
         for (const char triangle : {'L', 'U'}) {
