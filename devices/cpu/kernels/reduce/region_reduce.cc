@@ -100,15 +100,34 @@ struct Segments {
   std::int64_t parts() const { return count + left; }
 };
 
+// What the first cache holds is cut for the fewest steps, of its segments side by side and then of
+// what is left.
+Segments segments_of_few(std::int64_t kept, std::int64_t folded) {
+  constexpr std::int64_t kLeast = 24;
+  Segments best;
+  std::int64_t least = folded;
+  for (std::int64_t length = 4; folded >= kLeast && length <= folded / 4; length *= 2) {
+    const std::int64_t count = folded / length, left = folded % length,
+                       steps = batches_of(kept * count) * length + count + left;
+    if (steps >= least) continue;
+    least = steps;
+    best = {count, length, left};
+  }
+  return best;
+}
+
 // None where there are lanes enough without them. Lines of a cache that lie at a power of two of
 // bytes from each other take each other's place, so lanes begin at odd multiples of a line.
 Segments segments_of(const FoldedDims& d, std::size_t width) {
-  constexpr std::int64_t kFewElements = 128, kLine = 64, kMostLines = 17, kAliases = 1024;
+  constexpr std::int64_t kFewElements = 128, kLine = 64, kMostLines = 17, kAliases = 1024,
+                         kFirstCache = 16 << 10;
   if (d.folded.empty()) return {};
   for (std::size_t i = 0; i + 1 < d.folded.size(); ++i) {
     if (d.folded_strides[i] != d.folded[i + 1] * d.folded_strides[i + 1]) return {};
   }
   const std::int64_t folded = product(d.folded), bytes = static_cast<std::int64_t>(width);
+  if (product(d.kept) * folded * bytes <= kFirstCache)
+    return product(d.kept) < kRegionBatch ? segments_of_few(product(d.kept), folded) : Segments();
   const bool aliases = d.folded_strides.back() == 1 && folded * bytes % kAliases == 0;
   if (folded < kFewElements || (product(d.kept) >= kRegionBatch && !aliases)) return {};
   Segments best;
