@@ -232,7 +232,7 @@ class Fuser {
     std::set<ValueId> read;
     std::int64_t elements = 1;
     for (std::int64_t d : g.dims) elements *= d;
-    if (elements == 1) return {kOneElement};
+    if (elements == 1) read.insert(kOneElement);
     for (NodeId id : g.nodes) {
       const Node& n = graph_.node(id);
       for (std::size_t i = 0; i < (n.kind == NodeKind::kReduce ? 1 : n.inputs.size()); ++i) {
@@ -260,25 +260,28 @@ class Fuser {
         list.push_back(static_cast<int>(g));
       }
     }
+    // A program may have thousands of loops with something in common: each looks at its neighbours.
+    constexpr int kMostRefusals = 16;
     for (const auto& [value, list] : readers) {
-      // A program may have thousands of loops of one element: each looks at its neighbours.
-      const std::size_t most = value == kOneElement ? 8 : list.size();
       for (std::size_t i = 0; i < list.size(); ++i) {
-        for (std::size_t j = i + 1; j < std::min(list.size(), i + 1 + most); ++j)
-          try_merge(list[i], list[j], read);
+        int refusals = 0;
+        for (std::size_t j = i + 1; j < list.size() && refusals < kMostRefusals; ++j)
+          refusals += merges(list[i], list[j], read) ? 0 : 1;
       }
     }
   }
 
-  void try_merge(int into, int other, std::vector<std::set<ValueId>>& read) {
+  // Whether they are one now, or one of them was taken by another before.
+  bool merges(int into, int other, std::vector<std::set<ValueId>>& read) {
     Group &a = groups_[at(into)], &b = groups_[at(other)];
-    if (a.nodes.empty() || b.nodes.empty() || into == other || a.dims != b.dims) return;
-    if (!a.reduced.empty() && !b.reduced.empty() && a.reduced != b.reduced) return;
-    if (a.nodes.size() + b.nodes.size() > kMaxMergedNodes) return;
-    if (read[at(into)].size() + read[at(other)].size() > kMaxReads) return;
+    if (a.nodes.empty() || b.nodes.empty() || into == other) return true;
+    if (a.dims != b.dims) return false;
+    if (!a.reduced.empty() && !b.reduced.empty() && a.reduced != b.reduced) return false;
+    if (a.nodes.size() + b.nodes.size() > kMaxMergedNodes) return false;
+    if (read[at(into)].size() + read[at(other)].size() > kMaxReads) return false;
     std::vector<NodeId> all = a.nodes;
     all.insert(all.end(), b.nodes.begin(), b.nodes.end());
-    if (reaches(all, into, other)) return;
+    if (reaches(all, into, other)) return false;
     const int higher = std::max(heights_[at(into)], heights_[at(other)]);
     heights_[at(into)] = -1;  // so that those above either are looked at
     for (NodeId n : b.nodes) group_[at(n)] = into;
@@ -287,6 +290,7 @@ class Fuser {
     if (a.reduced.empty()) a.reduced = b.reduced;
     b.nodes.clear();
     read[at(into)].insert(read[at(other)].begin(), read[at(other)].end());
+    return true;
   }
 
   const Graph& graph_;

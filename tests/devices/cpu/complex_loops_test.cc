@@ -1,5 +1,6 @@
 // Each loop over complex numbers beside the function of single elements that it stands for, over
 // all pairs of the numbers that matter.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -102,6 +103,7 @@ TEST(ComplexLoopsTest, AreTheFunctionsOfSingleElements) {
                         Case{TileOp::kChloConj, OpKind::kChloConj, kC64, kC64},
                         Case{TileOp::kReal, OpKind::kReal, kC64, kF32},
                         Case{TileOp::kImag, OpKind::kImag, kC64, kF32},
+                        Case{TileOp::kMultiply, OpKind::kMultiply, kC64, kC64},
                         Case{TileOp::kAbs, OpKind::kAbs, kC64, kF32},
                         Case{TileOp::kEq, OpKind::kCompare, kC64, DType::kI1},
                         Case{TileOp::kNe, OpKind::kCompare, kC64, DType::kI1},
@@ -117,6 +119,8 @@ TEST(ComplexLoopsTest, AreTheFunctionsOfSingleElements) {
                         Case{TileOp::kReal, OpKind::kReal, kC128, kF64},
                         Case{TileOp::kImag, OpKind::kImag, kC128, kF64},
                         Case{TileOp::kConvert, OpKind::kConvert, kC128, kC64},
+                        Case{TileOp::kEq, OpKind::kCompare, kC128, DType::kI1},
+                        Case{TileOp::kNe, OpKind::kCompare, kC128, DType::kI1},
                         Case{TileOp::kComplex, OpKind::kComplex, kF64, kC128},
                         Case{TileOp::kConvert, OpKind::kConvert, kF64, kC128}}) {
     expect_same_bits<double>(c);
@@ -142,25 +146,46 @@ TEST(ComplexLoopsTest, QuotientsOfEveryNumberAreThoseOfTheFunction) {
   EXPECT_GT(infinite, 10);
 }
 
-// On every processor.
-template <class T>
-void expect_products_of_parts(DType type) {
+// On every processor; and each loop may write over an operand.
+TEST(ComplexLoopsTest, PartsOfAProductAreRoundedAsSumsOfRealProducts) {
   std::mt19937_64 random(5);
-  std::normal_distribution<T> normal;
-  constexpr std::size_t kCount = 301;
-  std::vector<T> x(2 * kCount), y = x, made = x;
-  for (T& part : x) part = normal(random);
-  for (T& part : y) part = normal(random);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t kParts = 2 * kTileElements;
+  std::vector<double> x(kParts), y(kParts), made(kParts);
+  for (double& part : x) part = normal(random);
+  for (double& part : y) part = normal(random);
   const void* const ins[] = {x.data(), y.data()};
-  find_tile_loop(TileOp::kMultiply, type, type)(made.data(), ins, kCount, 0);
-  for (std::size_t i = 0; i < 2 * kCount; i += 2) {
+  find_tile_loop(TileOp::kMultiply, kC128, kC128)(made.data(), ins, kTileElements, 0);
+  for (std::size_t i = 0; i < kParts; i += 2) {
     ASSERT_EQ(made[i], x[i] * y[i] - x[i + 1] * y[i + 1]);
     ASSERT_EQ(made[i + 1], x[i] * y[i + 1] + x[i + 1] * y[i]);
   }
 }
-TEST(ComplexLoopsTest, PartsOfAProductAreRoundedAsSumsOfRealProducts) {
-  expect_products_of_parts<float>(kC64);
-  expect_products_of_parts<double>(kC128);
+TEST(ComplexLoopsTest, WriteOverAnOperandWhatTheyWriteElsewhere) {
+  std::mt19937_64 random(6);
+  std::normal_distribution<float> normal;
+  std::vector<std::complex<float>> x(kTileElements), y(kTileElements), made(kTileElements);
+  for (auto* const each : {&x, &y})
+    for (std::complex<float>& z : *each) z = {normal(random), normal(random)};
+  y[7] = 0;  // a quotient that is not finite
+  for (const TileOp op : {TileOp::kAdd, TileOp::kMultiply, TileOp::kDivide, TileOp::kChloConj}) {
+    SCOPED_TRACE(to_string(op));
+    const TileLoop loop = find_tile_loop(op, kC64, kC64);
+    const void* ins[] = {x.data(), y.data()};
+    loop(made.data(), ins, kTileElements, 0);
+    for (const std::size_t over : {0, 1}) {
+      std::vector<std::complex<float>> left = x, right = y;
+      const void* const both[] = {left.data(), right.data()};
+      std::vector<std::complex<float>>& to = over == 0 ? left : right;
+      if (over == 1 && op == TileOp::kChloConj) continue;  // it has one operand
+      loop(to.data(), both, kTileElements, 0);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        if (i != 7) {
+          ASSERT_EQ(to[i], made[i]) << i;
+        }
+      }
+    }
+  }
 }
 
 // Their definitions compute in long double.
@@ -190,12 +215,11 @@ TEST(ComplexLoopsTest, WiderNumbersAreRightToTheRoundingsOfDouble) {
 
 TEST(ComplexLoopsTest, AChoiceMovesBits) {
   const std::uint8_t which[] = {1, 0};
-  const std::complex<float> a[] = {{1, NAN}, {2, 3}}, b[] = {{4, 5}, {-0.0F, NAN}};
-  std::complex<float> made[2];
+  const std::uint32_t a[] = {1, 0x7FC00001, 2, 3}, b[] = {4, 5, 0x80000000, 0xFFC00002};
+  std::uint32_t made[4] = {};
   const void* const ins[] = {which, a, b};
   find_tile_loop(TileOp::kSelect, kC64, kC64)(made, ins, 2, 0);
-  EXPECT_EQ(std::memcmp(&made[0], &a[0], sizeof made[0]), 0);
-  EXPECT_EQ(std::memcmp(&made[1], &b[1], sizeof made[1]), 0);
+  EXPECT_THAT(made, ::testing::ElementsAre(1, 0x7FC00001, 0x80000000, 0xFFC00002));
 }
 
 }  // namespace

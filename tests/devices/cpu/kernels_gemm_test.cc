@@ -219,6 +219,18 @@ TEST(GemmTest, ZeroTimesInfinityIsNaNAndSpoilsOnlyItsRow) {
   }
 }
 
+// A sum of numbers that vanish is the same zero whatever the vectors of the processor.
+TEST(GemmTest, ASumThatVanishesIsPlusZeroWhereTermsAreFilledUp) {
+  const Size size{1, 1, 1, 40};
+  const MatmulSpec spec = spec_of(size, false, false);
+  const std::vector<float> a(40, 1e-30F), b(40, -1e-30F);
+  const auto serial = make_serial_parallel();
+  const Gemm gemm(spec, DType::kF32, DType::kF32, DType::kF32);
+  const auto c = product(gemm, spec, a, b, *serial, 1.0F);
+  EXPECT_EQ(c[0], 0);
+  EXPECT_FALSE(std::signbit(c[0]));
+}
+
 TEST(GemmTest, AProgramMultipliesABatchOfSmallMatricesOfFloats) {
   TestProgram program(R"(
 func.func @main(%a: tensor<3x2x200x2xf32>, %b: tensor<2x4x200x3xf32>) -> tensor<200x2x4xf32> {

@@ -139,6 +139,25 @@ TEST(PlanTest, LoopsOfOneElementAreOneLoopWhereNoneWaitsForAnother) {
   EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{-6}));
 }
 
+TEST(PlanTest, TwentyLoopsOfOneElementAreOneLoop) {
+  std::string arguments, types, body, results;
+  std::vector<std::vector<std::byte>> inputs;
+  for (int i = 0; i < 20; ++i) {
+    const std::string n = std::to_string(i), comma = i == 0 ? "" : ", ";
+    arguments += comma + "%a" + n + ": tensor<f32>";
+    types += comma + "tensor<f32>";
+    body += "%r" + n + " = stablehlo.add %a" + n + ", %a" + n + " : tensor<f32>\n";
+    results += comma + "%r" + n;
+    inputs.push_back(bytes_of(std::vector<float>{static_cast<float>(i)}));
+  }
+  TestProgram p("func.func @main(" + arguments + ") -> (" + types + ") {\n" + body + "return " +
+                results + " : " + types + "\n}");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 20"}));
+  const auto out = p.run(inputs);
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_EQ(values_of<float>(out[i]), (std::vector<float>{2 * static_cast<float>(i)}));
+}
+
 // What a loop needs the whole of before its first element, it does not make.
 struct WholeCase {
   const char* name;

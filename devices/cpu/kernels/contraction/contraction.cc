@@ -91,11 +91,12 @@ std::int64_t terms_of(const DotDims& dims, const Shape& lhs) {
 bool dot_is_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
   const double work =
       static_cast<double>(result.elements()) * static_cast<double>(terms_of(dims, lhs));
-  const auto is_exact = [](const Shape& shape) {
+  const auto sums_in_double = [](const Shape& shape) {
     return is_complex(shape.dtype()) ||
            (is_floating(shape.dtype()) && byte_width(shape.dtype()) < 4);
   };
-  return work == 0 || (work <= kPlainWork && (is_exact(lhs) || is_exact(rhs) || is_exact(result)));
+  return work == 0 || (work <= kPlainWork &&
+                       (sums_in_double(lhs) || sums_in_double(rhs) || sums_in_double(result)));
 }
 
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {

@@ -22,7 +22,8 @@ inline constexpr std::int64_t kPlainWork = 4096;
 
 // The terms of each sum.
 std::int64_t terms_of(const DotDims& dims, const Shape& lhs);
-// Whether it is for dot_plain, or for the definition: of nothing, or a few with double sums.
+// Whether it is for dot_plain, or for the definition: of nothing, or of few terms where an operand
+// or the result wants double sums.
 bool dot_is_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);
 // Whether Gemm can do what is not.
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);

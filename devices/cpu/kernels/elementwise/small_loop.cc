@@ -45,14 +45,15 @@ std::shared_ptr<const LoopKernel::Small> LoopKernel::make_small() const {
   if (mode_ != Mode::kStore || elements_ < 1 || elements_ > kLoopElements ||
       program_.values() > static_cast<int>(kLoopValues))
     return nullptr;
-  const int n = static_cast<int>(elements_);
-  std::size_t top = program_.scratch_bytes_per_element() * kLoopElements, bytes = top;
+  const int n = static_cast<int>(elements_), tile = (n + 15) / 16 * 16;  // values lie at 16 bytes
+  std::size_t top = program_.scratch_bytes_per_element() * static_cast<std::size_t>(tile);
+  std::size_t bytes = top;
   for (const Input& input : inputs_) bytes += lines_of(n, input.width);
   if (bytes > kLoopBytes) return nullptr;
   Small small;
   small.fixed.resize(bytes);
   small.pointers.resize(static_cast<std::size_t>(program_.values()));
-  program_.bind(small.fixed.data(), small.pointers.data(), kLoopElements, n);
+  program_.bind(small.fixed.data(), small.pointers.data(), tile, n);
   for (int v = 0; v < program_.values(); ++v) {
     if (program_.producer(v) < 0) continue;
     const auto* const at = static_cast<std::byte*>(small.pointers[static_cast<std::size_t>(v)]);

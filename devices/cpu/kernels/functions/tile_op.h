@@ -61,8 +61,8 @@ TileLoop find_rotation_loop(DType type);
 // The same ^ ins[3]: a step of counter-based generators (Threefry).
 TileLoop find_rotation_xor_loop(DType type);
 
-// Where it looks: complex numbers, the common types, what f16 and bf16 have where there are vectors
-// for them, and all others.
+// Where it looks: for complex numbers among theirs alone; else among the common types, then what
+// f16 and bf16 have where there are vectors for them, then all others.
 MILLRACE_IN_EACH_ISA(TileLoop find_common_loop(TileOp op, DType in, DType out);
                      TileLoop find_half_loop(TileOp op, DType in, DType out);
                      TileLoop find_complex_loop(TileOp op, DType in, DType out);

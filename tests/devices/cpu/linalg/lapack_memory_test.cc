@@ -42,6 +42,7 @@ class BeforeAGap {
 };
 
 TEST(LapackMemoryTest, NoCallReadsPastItsScratch) {
+  // LU and Cholesky factors are the library's from 129 rows on.
   for (const std::int64_t n : {17, 20, 48, 65, 80, 129, 136, 160}) {
     const std::string extent = std::to_string(n), vector = "tensor<" + extent + "xf32>",
                       square = "tensor<" + extent + "x" + extent + "xf32>";

@@ -110,7 +110,9 @@ T dot(std::int64_t terms, const T* x, const T* y) {
       sums[v] = fused<T>(load(x + t + v * kLanes), load(y + t + v * kLanes), sums[v]);
     }
   }
-  // What is left over: whole vectors, and the last one filled with zeros.
+  // What is left over, filled up with zeros to kDotSums terms: then a sum that is -0 is +0, however
+  // long a vector is.
+  const bool fills = t < terms;
 #pragma GCC unroll 16
   for (int v = 0; v < kSums; ++v, t += kLanes) {
     if (t + kLanes <= terms) {
@@ -120,6 +122,8 @@ T dot(std::int64_t terms, const T* x, const T* y) {
       std::memcpy(rest_x, x + t, static_cast<std::size_t>(terms - t) * sizeof(T));
       std::memcpy(rest_y, y + t, static_cast<std::size_t>(terms - t) * sizeof(T));
       sums[v] = fused<T>(load(rest_x), load(rest_y), sums[v]);
+    } else if (fills) {
+      sums[v] += Vector<T>{};
     }
   }
   // Halves are added, of the vectors and then of the last one's lanes.

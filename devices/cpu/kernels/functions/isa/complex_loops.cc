@@ -1,7 +1,7 @@
 // The loops of complex numbers that most programs have, compiled once per instruction set; others
-// run by their definitions (scalar_float.cc). Sums have the definitions' bits; the parts of a
-// product are rounded as sums of real products are; quotients and sizes of c64 are computed in
-// double.
+// run by their definitions (scalar_float.cc). What these compute of c64 has the definitions' bits,
+// but for quotients, where double is rounded at other places; of c128, in double where the
+// definitions have long double, products, quotients and sizes have its roundings.
 #include <complex>
 
 #include "millrace/devices/cpu/kernels/functions/tile_loops.inc"
@@ -43,8 +43,11 @@ void multiply(void* out, const void* const* ins, int n, std::uint32_t) {
   const auto* const x = static_cast<const Parts<T>*>(ins[0]);
   const auto* const y = static_cast<const Parts<T>*>(ins[1]);
   Made<T> made;
-  for (int i = 0; i < n; ++i) made.re[i] = x[i].re * y[i].re - x[i].im * y[i].im;
-  for (int i = 0; i < n; ++i) made.im[i] = x[i].re * y[i].im + x[i].im * y[i].re;
+  const auto wide = [](T a) { return static_cast<double>(a); };
+  for (int i = 0; i < n; ++i)
+    made.re[i] = static_cast<T>(wide(x[i].re) * wide(y[i].re) - wide(x[i].im) * wide(y[i].im));
+  for (int i = 0; i < n; ++i)
+    made.im[i] = static_cast<T>(wide(x[i].re) * wide(y[i].im) + wide(x[i].im) * wide(y[i].re));
   made.store(out, n);
 }
 
