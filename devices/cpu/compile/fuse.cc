@@ -225,8 +225,8 @@ class Fuser {
     return false;
   }
 
-  // The whole arrays that a group reads from outside. Loops of one element, of which each costs a
-  // step, have kOneElement in common.
+  // The arrays that a group reads from outside as a whole, or a good part of. Loops of one element,
+  // of which each costs a step, have kOneElement in common.
   static constexpr ValueId kOneElement = -1;
   std::set<ValueId> reads(const Group& g) const {
     std::set<ValueId> read;
@@ -239,7 +239,8 @@ class Fuser {
         const View view = resolve(graph_, n.inputs[i]);
         const NodeId p = graph_.values[at(view.base)].producer;
         if (p >= 0 && group_of(p) >= 0 && &groups_[at(group_of(p))] == &g) continue;
-        if (!view.iota && graph_.shape(view.base).elements() == elements) read.insert(view.base);
+        const std::int64_t all = graph_.shape(view.base).elements();
+        if (!view.iota && all >= elements && all / 8 <= elements) read.insert(view.base);
       }
     }
     return read;

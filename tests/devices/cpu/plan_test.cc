@@ -118,6 +118,28 @@ TEST(PlanTest, ALoopMakesAllThatIsMadeOfItsElements) {
   EXPECT_EQ(values_of<float>(out[2]), (std::vector<float>{0, -5, 5, 0}));
 }
 
+// Columns of one array, of which each loop reads some.
+TEST(PlanTest, LoopsOverPartsOfTheSameArrayAreOne) {
+  TestProgram p(R"(func.func @main(%x: tensor<50x4xf32>) -> (tensor<50x1xf32>, tensor<50x1xf32>) {
+    %a = stablehlo.slice %x [0:50, 0:1] : (tensor<50x4xf32>) -> tensor<50x1xf32>
+    %b = stablehlo.slice %x [0:50, 1:2] : (tensor<50x4xf32>) -> tensor<50x1xf32>
+    %c = stablehlo.slice %x [0:50, 3:4] : (tensor<50x4xf32>) -> tensor<50x1xf32>
+    %0 = stablehlo.subtract %a, %b : tensor<50x1xf32>
+    %1 = stablehlo.multiply %b, %c : tensor<50x1xf32>
+    return %0, %1 : tensor<50x1xf32>, tensor<50x1xf32>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 2"}));
+  std::vector<float> x(200), differences, products;
+  for (std::size_t i = 0; i < 200; ++i) x[i] = static_cast<float>(i * 7 % 31);
+  for (std::size_t i = 0; i < 200; i += 4) {
+    differences.push_back(x[i] - x[i + 1]);
+    products.push_back(x[i + 1] * x[i + 3]);
+  }
+  const auto out = p.run({bytes_of(x)});
+  EXPECT_EQ(values_of<float>(out[0]), differences);
+  EXPECT_EQ(values_of<float>(out[1]), products);
+}
+
 // They read nothing in common: each would cost a step.
 TEST(PlanTest, LoopsOfOneElementAreOneLoopWhereNoneWaitsForAnother) {
   TestProgram p(R"(func.func @main(%i: tensor<i32>, %x: tensor<f32>, %v: tensor<3xf32>)
