@@ -69,8 +69,8 @@ func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   const Json json = Json::parse(o.out);
   std::map<std::string, Json> ops;
   for (const Json& op : json["ops"]) ops[op["name"]] = op;
-  EXPECT_EQ(ops["stablehlo.dot_general"]["count"], 7);
-  EXPECT_EQ(ops["stablehlo.dot_general"]["operations"], 7 * 2 * 16 * 16 * 16);
+  EXPECT_EQ(ops["stablehlo.dot_general as gemm"]["count"], 7);
+  EXPECT_EQ(ops["stablehlo.dot_general as gemm"]["operations"], 7 * 2 * 16 * 16 * 16);
   EXPECT_EQ(ops["stablehlo.while"]["count"], 1);
 }
 
