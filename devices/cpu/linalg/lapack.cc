@@ -49,9 +49,10 @@ class LapackKernel final : public definition::ScratchKernel {
   // Kernels of BLIS read past the end of a matrix, up to a column and a vector (0.9, of f32; its
   // issues 635 and 821 on GitHub). The last piece must not end where the process's memory does.
   static std::int64_t overread_bytes(std::span<const ConstArray> operands) {
-    std::int64_t longest = 0;
+    std::int64_t longest = 0;  // extent of a matrix or vector; those before it count the batch
     for (const ConstArray& a : operands)
-      for (const std::int64_t extent : a.shape.dims()) longest = std::max(longest, extent);
+      for (int d = std::max(a.shape.rank() - 2, 0); d < a.shape.rank(); ++d)
+        longest = std::max(longest, a.shape.dim(d));
     return longest * std::int64_t{sizeof(Complex128)} + 64;
   }
 

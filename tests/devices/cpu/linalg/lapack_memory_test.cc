@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,29 @@ TEST(LapackMemoryTest, NoCallReadsPastItsScratch) {
       EXPECT_TRUE(ran) << ran.error().to_string();
     }
   }
+}
+
+// However many matrices there are, one lies in scratch at a time.
+TEST(LapackMemoryTest, ABatchTakesTheScratchOfOneMatrix) {
+  const auto scratch_of = [](const std::string& batch) {
+    const std::string array = "tensor<" + batch + "2x2xf32>", pivots = "tensor<" + batch + "2xi32>",
+                      info = batch.empty()
+                                 ? "tensor<i32>"
+                                 : "tensor<" + batch.substr(0, batch.size() - 1) + "xi32>";
+    const auto module = stablehlo::text::read_text(
+        "func.func @main(%a: " + array + ") -> " + array +
+        " {\n%r:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}} : (" +
+        array + ") -> (" + array + ", " + pivots + ", " + info + ")\nreturn %a : " + array +
+        "\n}\n");
+    if (!module) throw std::runtime_error(module.error().to_string());
+    const ir::Op& op = *module->find("main")->body().block().begin();
+    std::vector<ConstArray> operands;
+    std::vector<MutableArray> results;
+    for (const ir::Value* v : op.operands()) operands.push_back({*ir::memory_shape(v->type())});
+    for (const ir::Value& v : op.results()) results.push_back({*ir::memory_shape(v.type())});
+    return linalg::make_lapack_kernel(op)->scratch_bytes(operands, results);
+  };
+  EXPECT_EQ(scratch_of("1000000x"), scratch_of(""));
 }
 
 }  // namespace
