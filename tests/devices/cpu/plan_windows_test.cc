@@ -22,6 +22,20 @@ using testing::iota;
 using testing::TestProgram;
 using testing::values_of;
 
+// A program with windows whose body ends as text() is given: pooled as often as it says, and by the
+// general walk, since a body of two operations more is not recognised.
+struct BothWays {
+  template <class F>
+  BothWays(F text, int pooled)
+      : fast(text("stablehlo.return %m : tensor<f32>")),
+        general(text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
+                     "tensor<f32>\nstablehlo.return %t : tensor<f32>")) {
+    EXPECT_EQ(count_steps(fast, "pooling"), pooled);
+    EXPECT_EQ(count_steps(general, "pooling"), 0);
+  }
+  TestProgram fast, general;
+};
+
 // lax.cummax: each window reaches back to the first element, and so a pooling takes n * n steps.
 TEST(PlanWindowsTest, ACumulativeMaximumIsNoPooling) {
   for (const bool reverse : {false, true}) {
@@ -71,13 +85,7 @@ TEST(PlanWindowsTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKe
     return %a, %b : tensor<3x3x4x5xf32>, tensor<3x7x9x5xf32>
   })";
   };
-  TestProgram fast(text("stablehlo.return %m : tensor<f32>"));
-  // A body of two operations is not recognised.
-  TestProgram general(
-      text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
-           "tensor<f32>\nstablehlo.return %t : tensor<f32>"));
-  EXPECT_EQ(count_steps(fast, "pooling"), 2);
-  EXPECT_EQ(count_steps(general, "pooling"), 0);
+  auto [fast, general] = BothWays(text, 2);
   auto x = iota(3 * 7 * 9 * 5);
   x[17] = std::numeric_limits<float>::quiet_NaN();
   const auto s = iota(180, 0.5f);
@@ -142,13 +150,7 @@ TEST(PlanWindowsTest, WindowsOverTwoAndThreeDimensionsArePooledAndPaddingAddsNot
       return %a : tensor<)" +
              c.to + "xf32>\n}";
     };
-    TestProgram fast(text("stablehlo.return %m : tensor<f32>"));
-    // A body of two operations is not recognised.
-    TestProgram general(
-        text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
-             "tensor<f32>\nstablehlo.return %t : tensor<f32>"));
-    EXPECT_EQ(count_steps(fast, "pooling"), 1);
-    EXPECT_EQ(count_steps(general, "pooling"), 0);
+    auto [fast, general] = BothWays(text, 1);
     const auto x = iota(c.elements, 0.5f);
     EXPECT_EQ(fast.run({bytes_of(x)}), general.run({bytes_of(x)}));
   }
