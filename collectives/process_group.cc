@@ -10,6 +10,7 @@
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/collectives/split.h"
 #include "millrace/collectives/wire.h"
+#include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/mutex.h"
@@ -64,6 +65,12 @@ struct ProcessGroup::Core {
   std::size_t place(Rank rank) const { return static_cast<std::size_t>(index(rank) - first); }
   GroupHooks make_hooks() const;
 
+  // Between processes a call ends on the mesh's home, where nothing of users runs for it
+  // (AnswerScope).
+  template <class T>
+  Future<T> driven(const Future<T>& answer) const {
+    return wire ? driven_by(wire->mesh()->home(), answer) : answer;
+  }
   Status in_time(const CallOptions& options, const char* what) const {
     return check_in_time(options, *group.cell()->home().environment.clock, what);
   }
@@ -297,7 +304,7 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
                                    const CollectiveOptions& options) const {
   const Status in_time = core().in_time_for(options);
   CollectiveRequest request{numbered(std::move(call), options, in_time), std::move(buffers)};
-  return wait_in_time(core().group.ask(std::move(request)), in_time, options.call);
+  return core().driven(wait_in_time(core().group.ask(std::move(request)), in_time, options.call));
 }
 
 Future<Numbers> ProcessGroup::call(CollectiveCall call, std::vector<std::int64_t> numbers,
@@ -364,11 +371,12 @@ Future<Buffers> ProcessGroup::scatter(const ListOf<Shape>& shapes, Rank root,
 }
 
 Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
-  return call({Kind::kBarrier, ReduceOp::kSum, Rank{0}, {}}, {}, options)
-      .then(brief_executor(), [](const Result<Buffers>& done) -> Status {
-        if (!done) return std::unexpected(done.error());
-        return {};
-      });
+  const Future<void> met = call({Kind::kBarrier, ReduceOp::kSum, Rank{0}, {}}, {}, options)
+                               .then(brief_executor(), [](const Result<Buffers>& done) -> Status {
+                                 if (!done) return std::unexpected(done.error());
+                                 return {};
+                               });
+  return core().driven(met);
 }
 
 Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
@@ -380,7 +388,7 @@ Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
             if (!numbers) return std::unexpected(numbers.error());
             return (**numbers)[0];
           });
-  return wait_in_time(agreed, in_time, options.call);
+  return core().driven(wait_in_time(agreed, in_time, options.call));
 }
 
 // The members of the new groups that are this process's: of each group one for each run of ranks

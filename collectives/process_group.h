@@ -59,7 +59,9 @@ struct MeetOptions {
 // after the other, in the order of their numbers: a number that was reserved must be called; and a
 // rank that has its results keeps them when the call ends in an error elsewhere. What a rank has
 // already, as the root of a broadcast or alone in its group, it gets as the buffer that it gave.
-// Thread-safety: thread-safe, though the order of calls of one rank is its program's.
+// Between processes a thread that blocks for a call (wait_blocking) moves its job's bytes
+// meanwhile: actors that other processes may find and that run inline (SpawnOptions) may have a
+// turn on it. Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:
   // One member per device, ranks in the order of devices; subsets of devices may form groups of

@@ -88,6 +88,9 @@ class AsyncValue : public RefCounted, public Pooled {
   void ignore_error() const { mark_observed(); }
   // Why the calling thread, if it waited here, would wait for its own end; nullptr: it would not.
   virtual const char* waits_for_this_thread() const { return nullptr; }
+  // What a thread that blocks for it may run meanwhile (Executor::run_some), since it comes of
+  // that; nullptr: it only waits.
+  virtual Executor* driver() const { return nullptr; }
   // Notifies waiter when the cell completes (AV-3). waiter must live until then.
   void add_waiter(Waiter* waiter) {
     mark_observed();

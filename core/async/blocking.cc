@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,8 @@ namespace {
 
 constinit thread_local ShortWait short_wait;
 
+constexpr std::chrono::microseconds kTwoSwitches(3);
+
 class BlockingWaiter final : public Waiter {
  public:
   void on_complete(AsyncValue& /*value*/) noexcept override {
@@ -27,8 +30,14 @@ class BlockingWaiter final : public Waiter {
     if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
   bool is_brief() const override { return true; }
-  void wait() {
-    if (!short_wait.wait_for([this] { return state_.load() == kDone; })) sleep();
+  // driver: may be nullptr.
+  void wait(Executor* driver) {
+    const auto done = [&] {
+      if (driver != nullptr) driver->run_some();
+      return state_.load() == kDone;
+    };
+    // One of the other threads would be the driver's own: two switches, for nothing.
+    if (!short_wait.wait_for(done, driver != nullptr ? kTwoSwitches : Duration(0))) sleep();
   }
 
  private:
@@ -87,7 +96,7 @@ void wait_blocking(AsyncValue& value) {
   if (const char* why = value.waits_for_this_thread()) check_failed("wait_blocking()", why);
   BlockingWaiter waiter;
   value.add_waiter(&waiter);
-  waiter.wait();
+  waiter.wait(value.driver());
 }
 
 bool wait_until(const Future<void>& end, const CallOptions& call) {

@@ -8,6 +8,29 @@
 
 namespace millrace {
 
+namespace detail {
+
+// What source becomes. References: the futures', and one of the wait.
+template <class T>
+class DrivenCell final : public Cell<T>, public Waiter {
+ public:
+  DrivenCell(Executor& driver, Ref<Cell<T>> source)
+      : Cell<T>(2), driver_(driver), source_(std::move(source)) {}
+
+  Executor* driver() const override { return &driver_; }
+  void on_complete(AsyncValue& /*value*/) noexcept override {
+    this->set_alone(std::exchange(source_, {})->take());
+  }
+  // Who waits for it is asked in turn.
+  bool is_brief() const override { return true; }
+
+ private:
+  Executor& driver_;
+  Ref<Cell<T>> source_;
+};
+
+}  // namespace detail
+
 // Blocks the calling thread until value completes. Any thread may call it for a complete value.
 // Otherwise not on the thread of a bridge's loop (on_bridged_thread), not inside run() of an
 // EventLoop, not for Runtime::close() on a thread of that runtime (CHECKed, as is an empty future).
@@ -16,6 +39,16 @@ template <class T>
 Result<T> wait_blocking(const Future<T>& future) {
   if (!future.ready()) wait_blocking(*future.cell());
   return future.take();
+}
+
+// The same value, of which a thread that blocks for it runs the driver: nothing else completes the
+// value, and nothing of users that the driver runs needs what such a thread may hold.
+template <class T>
+Future<T> driven_by(Executor& driver, const Future<T>& future) {
+  if (future.ready()) return future;
+  auto cell = make_ref<detail::DrivenCell<T>>(driver, future.cell());
+  future.cell()->add_waiter(cell.get());
+  return Future<T>(Ref<Cell<T>>(std::move(cell)));
 }
 
 // For an end that a foreign library may never reach: blocks the calling thread until end completes

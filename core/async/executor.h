@@ -80,6 +80,9 @@ class Executor {
   virtual void submit(Work* work) noexcept = 0;
   // The error of a future whose work was dropped. what: "a continuation". By default kAborted.
   virtual Error drop_error(const char* what) const;
+  // For a thread that waits for what this executor completes: runs within this call what has come
+  // for it, where that may be (EventLoop). False: nothing ran.
+  virtual bool run_some() noexcept { return false; }
   // The bridge (completion_queue.h) that this executor is, which knows what waits; or nullptr.
   CompletionQueue* completion_queue() const { return completion_queue_; }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "millrace/core/base/clock.h"
+#include "millrace/core/base/pause.h"
 
 namespace millrace {
 
@@ -25,12 +26,19 @@ class ShortWait {
   // A look that takes longer: another thread had its turn on this core.
   static constexpr std::chrono::microseconds kTurn{500};
 
-  // True: done() is so. False: the thread had better sleep.
+  // True: done() is so. False: the thread had better sleep. alone: for so long it looks before it
+  // lets others run for the first time, unless they had turns lately.
   template <class Done>
-  bool wait_for(const Done& done) {
+  bool wait_for(const Done& done, Duration alone = Duration(0)) {
     if (leave_out()) return false;
+    if (others_ > 0) alone = Duration(0);
     const TimePoint begin = steady_clock().now();
-    for (TimePoint before = begin;;) {
+    TimePoint before = begin;
+    for (; before - begin < alone; before = steady_clock().now()) {
+      if (done()) return succeeded(), true;
+      pause_core();
+    }
+    for (;; before = steady_clock().now()) {
       std::this_thread::yield();
       const TimePoint now = steady_clock().now();
       const bool is_done = done();  // which may do at once what there is to do
@@ -41,7 +49,6 @@ class ShortWait {
       } else if (now - begin > kPatience) {
         failed();
       } else {
-        before = now;
         continue;
       }
       return is_done;

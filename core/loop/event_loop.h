@@ -49,10 +49,12 @@ class MemoryWatch {
 // The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of
 // posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
 // system call. A thread in run() looks for a short time before it sleeps (ShortWait): what comes
-// within that costs no wake-up. Nothing waits in it (wait_blocking() there is CHECKed). Deleting it
-// closes it and closes its descriptors; what is left are a few hundred bytes that refuse for ever
-// (EX-3), its timers too. Thread-safety: submit, stop and timers() are thread-safe; the rest is
-// confined.
+// within that costs no wake-up. While it looks at memory, a thread that waits for the loop
+// (driven_by) may be the one that runs what comes, with running_loop() as here: no switch of
+// threads then lies between a process's bytes and the caller who waits for them. Nothing waits in
+// it (wait_blocking() there is CHECKed). Deleting it closes it and closes its descriptors; what is
+// left are a few hundred bytes that refuse for ever (EX-3), its timers too. Thread-safety: submit,
+// stop and timers() are thread-safe; the rest is confined.
 class EventLoop : public Executor {
  public:
   // Runs until stop(); a stop from before counts. May be called again.

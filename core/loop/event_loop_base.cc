@@ -134,7 +134,8 @@ bool LoopBase::empty() {
   return posted_.empty();
 }
 
-void LoopBase::drain() {
+// False: there may be more.
+bool LoopBase::run_posted() {
   int left = kDrainLimit;
   for (; left > 0; --left) {
     Work* const work = take();
@@ -143,9 +144,14 @@ void LoopBase::drain() {
     work->run();
   }
   posted_here_ = false;
+  return left > 0;
+}
+
+void LoopBase::drain() {
+  const bool all = run_posted();
   // Down first, then look again: what is posted in between either sees it down or is seen here.
   awake_.store(Awake::kNo);
-  if (left == 0 || !empty()) wake();
+  if (!all || !empty()) wake();
 }
 
 void LoopBase::before_wait() {
@@ -185,12 +191,57 @@ bool LoopBase::look() {
     pause_core();
     found = is_there();
   }
-  found = found || short_wait_.wait_for(is_there);
+  found = found || wait_offering(is_there);
   act_on_memory();
   Awake looking = Awake::kLooking;
   const bool woken = !awake_.compare_exchange_strong(looking, Awake::kNo);
   if (woken || posted_here_) drain();
   return found || woken;
+}
+
+// A thread that waits for the loop runs it while this one lets others run: it need not be woken.
+template <class Done>
+bool LoopBase::wait_offering(const Done& done) {
+  if (memory_.empty()) return short_wait_.wait_for(done);
+  const ShortWait before = short_wait_;
+  seat_.store(Seat::kOffered);
+  const bool found = short_wait_.wait_for([&] {
+    if (!regain()) return false;
+    if (ran_elsewhere_ || done()) return true;
+    seat_.store(Seat::kOffered);
+    return false;
+  });
+  if (seat_.load() != Seat::kOwn) await_seat();
+  if (!std::exchange(ran_elsewhere_, false)) return found;
+  short_wait_ = before;  // the wait says nothing of what the next one is worth
+  return true;
+}
+
+bool LoopBase::regain() {
+  Seat offered = Seat::kOffered;
+  return seat_.compare_exchange_strong(offered, Seat::kOwn);
+}
+
+void LoopBase::await_seat() {
+  while (!regain()) {
+    Seat taken = Seat::kTaken;
+    if (seat_.compare_exchange_strong(taken, Seat::kAwaited)) seat_.wait(Seat::kAwaited);
+  }
+}
+
+bool LoopBase::run_some() noexcept {
+  Seat offered = Seat::kOffered;
+  if (!seat_.compare_exchange_strong(offered, Seat::kTaken)) return false;
+  const RunningLoopScope here(*this);
+  const bool ran = !stopping_.load() && (memory_ready() || awake_.load() == Awake::kYes);
+  if (ran) {
+    ran_elsewhere_ = true;
+    act_on_memory();
+    awake_.store(Awake::kLooking);  // a stop or a timer is seen by ran_elsewhere_
+    if (!run_posted()) awake_.store(Awake::kYes);
+  }
+  if (seat_.exchange(Seat::kOffered) == Seat::kAwaited) seat_.notify_one();
+  return ran;
 }
 
 bool LoopBase::memory_ready() const {

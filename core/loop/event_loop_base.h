@@ -43,6 +43,7 @@ class DeadlineFd {
 class LoopBase : public EventLoop {
  public:
   void submit(Work* work) noexcept final;
+  bool run_some() noexcept final;
   void run() final;
   bool poll() final;
   void stop() final;
@@ -67,6 +68,7 @@ class LoopBase : public EventLoop {
 
   // Runs what was posted, up to a limit, so that descriptors and timers get their turn.
   void drain();
+  bool run_posted();
   // Becomes readable at the next deadline. That only wakes: what is due runs before the next wait.
   DeadlineFd& deadline() { return *deadline_; }
   void on_deadline();
@@ -79,6 +81,19 @@ class LoopBase : public EventLoop {
     kYes,      // something was posted, or is to change -> kNo
   };
 
+  // Who may touch what is confined to the loop's thread.
+  enum class Seat : std::uint8_t {
+    kOwn,      // the loop's thread -> kOffered
+    kOffered,  // a thread that waits for the loop may take it -> kOwn, kTaken
+    kTaken,    // that thread has it -> kOffered, kAwaited
+    kAwaited,  // and the loop's thread sleeps until it has not -> kOffered
+  };
+
+  // Lets other threads run the loop (run_some) until it looks again.
+  template <class Done>
+  bool wait_offering(const Done& done);
+  bool regain();
+  void await_seat();
   Work* take();
   bool empty();
   void wake();
@@ -110,6 +125,8 @@ class LoopBase : public EventLoop {
   bool posted_here_ = false;
   std::vector<MemoryWatch*> memory_;
   ShortWait short_wait_;
+  std::atomic<Seat> seat_{Seat::kOwn};
+  bool ran_elsewhere_ = false;  // run_some() ran something since the loop's thread looked
 };
 
 // A watch without its library: one wait at a time. The library goes on watching between the waits,

@@ -49,6 +49,38 @@ TEST(BlockingTest, EveryWaiterWakesWheneverItsValueComes) {
   other.join();
 }
 
+// Completes the promise at the second call.
+class Driver final : public Executor {
+ public:
+  void submit(Work* work) noexcept override { work->drop(); }
+  bool run_some() noexcept override {
+    if (++calls == 2) promise.set(Result<int>(7));
+    return calls == 2;
+  }
+  Promise<int> promise;
+  int calls = 0;
+};
+
+TEST(BlockingTest, AThreadRunsWhatItsValueComesOf) {
+  Driver driver;
+  const Future<int> future = driven_by(driver, driver.promise.future());
+  EXPECT_EQ(wait_blocking(future).value(), 7);
+  EXPECT_EQ(driver.calls, 2);
+  EXPECT_EQ(wait_blocking(future).value(), 7);
+  EXPECT_EQ(driver.calls, 2);
+}
+
+TEST(BlockingTest, WhatIsDrivenHasItsErrorAndMayBeReleasedBefore) {
+  Driver driver;
+  Promise<int> promise;
+  const Future<int> future = driven_by(driver, promise.future());
+  driven_by(driver, promise.future()).ignore();
+  promise.set_error(Error(ErrorCode::kInternal, "broke"));
+  EXPECT_EQ(wait_blocking(future).error().message(), "broke");
+  EXPECT_EQ(wait_blocking(driven_by(driver, future)).error().message(), "broke");
+  EXPECT_EQ(driver.calls, 0);
+}
+
 TEST(BlockingTest, ManyThreadsWaitForOneValue) {
   for (int round = 0; round < 200; ++round) {
     Promise<int> promise;

@@ -16,6 +16,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -573,6 +574,70 @@ TEST_P(EventLoopStressTest, PostStormFromManyThreadsLosesNothing) {
   for (std::thread& p : producers) p.join();
   EXPECT_TRUE(wait_blocking(done));
   EXPECT_EQ(ran, kProducers * kEach);
+}
+
+// Posts work that counts, and waits for it; false: the loop has closed.
+bool run_and_wait(EventLoop& loop, int& ran, std::atomic<int>& ran_here) {
+  Promise<bool> promise;
+  const auto done = driven_by(loop, promise.future());
+  post(loop, [&, promise = std::move(promise), caller = std::this_thread::get_id()]() mutable {
+    ++ran;
+    EXPECT_EQ(running_loop(), &loop);
+    if (std::this_thread::get_id() == caller) ran_here.fetch_add(1);
+    promise.set(true);
+  });
+  return wait_blocking(done).has_value();
+}
+
+TEST_P(EventLoopStressTest, ThreadsThatWaitForItsWorkRunItOneAtATime) {
+  constexpr int kThreads = 3, kEach = 5000;
+  EventLoopThread thread(GetParam().make(), "loop");
+  EventLoop& loop = thread.loop();
+  std::optional<TestMemory> memory;  // where there is none, descriptors are what it looks at
+  int ran = 0;                       // plain: only the thread that runs the loop touches it
+  post(loop, [&] {
+    memory.emplace(loop);
+    memory->on_act = [&] { ++ran; };
+  });
+  std::atomic<int> ran_here{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < kThreads; ++t) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) EXPECT_TRUE(run_and_wait(loop, ran, ran_here));
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  int calls = kThreads * kEach;
+  // How often a caller comes before the loop's thread is the system's choice.
+  for (; ran_here.load() == 0 && calls < 100 * kThreads * kEach; ++calls)
+    EXPECT_TRUE(run_and_wait(loop, ran, ran_here));
+  EXPECT_GT(ran_here.load(), 0);
+  EXPECT_TRUE(wait_blocking(make_ready(0).then(loop, [&](const Result<int>&) {
+    EXPECT_EQ(ran, calls);
+    memory.reset();
+    return 0;
+  })));
+}
+
+TEST_P(EventLoopStressTest, AStopEndsALoopThatOtherThreadsRun) {
+  for (int round = 0; round < 50; ++round) {
+    std::optional<TestMemory> memory;
+    auto thread = std::make_unique<EventLoopThread>(GetParam().make(), "loop");
+    EventLoop& loop = thread->loop();
+    int ran = 0;
+    std::atomic<int> ran_here{0}, begun{0};
+    post(loop, [&] { memory.emplace(loop); });
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 2; ++t) {
+      callers.emplace_back([&] {
+        while (run_and_wait(loop, ran, ran_here)) begun.fetch_add(1);
+      });
+    }
+    while (begun.load() < 2) std::this_thread::yield();
+    EXPECT_TRUE(wait_blocking(thread->close()));
+    for (std::thread& caller : callers) caller.join();
+    memory.reset();
+  }
 }
 
 TEST_P(EventLoopStressTest, WorkThatRacesWithCloseIsConsumedOnce) {

@@ -11,6 +11,18 @@ TEST(ShortWaitTest, WhatIsDoneIsSeenAndWhatIsNotEnds) {
   EXPECT_FALSE(wait.wait_for([] { return false; }));
 }
 
+TEST(ShortWaitTest, ItLooksAloneFirstUnlessOtherThreadsHadTurns) {
+  ShortWait wait;
+  int looks = 0;
+  const auto third = [&] { return ++looks == 3; };
+  EXPECT_TRUE(wait.wait_for(third, std::chrono::hours(1)));
+  wait.others_ran();
+  while (wait.leave_out()) {
+  }
+  looks = 1;  // one look in vain would be for ever
+  EXPECT_FALSE(wait.wait_for([&] { return looks == 0; }, std::chrono::hours(1)));
+}
+
 int left_out(ShortWait& wait) {
   int waits = 0;
   while (wait.leave_out()) ++waits;
