@@ -45,7 +45,7 @@ struct Rings {
   // After `at` bytes from where it writes next; there is room.
   void put(std::size_t at, std::span<const std::byte> bytes) {
     std::byte* const to = out_bytes + out.offset() + at;
-    if (bytes.size() >= kLeastSpare) return copy_past_caches(to, bytes);
+    if (bytes.size() >= kLeastSpare) return copy_long(to, bytes);
     if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   }
 
@@ -54,6 +54,7 @@ struct Rings {
   const std::byte* const in_bytes;
   RingWriter<ShmWord> out;
   RingReader<ShmWord> in;
+  CopyForAnotherCore copy_long;
 };
 
 // A stream whose every error is for good. Thread-safety: confined to the loop.

@@ -23,5 +23,18 @@ TEST(CopyPastCachesTest, CopiesAllBytesAndNoOthersAtAnyAlignment) {
   }
 }
 
+TEST(CopyPastCachesTest, CopiesByTurnsAndThenByChoiceAreWhole) {
+  CopyForAnotherCore copy;
+  std::vector<std::byte> from(4096), to(4096);
+  for (int i = 0; i < 100; ++i) {
+    const std::size_t size = i % 3 == 0 ? 0 : from.size() - static_cast<std::size_t>(i);
+    std::ranges::fill(from, static_cast<std::byte>(i + 1));
+    std::vector<std::byte> expected = to;
+    std::fill_n(expected.begin(), size, static_cast<std::byte>(i + 1));
+    copy(to.data(), std::span(from).first(size));
+    ASSERT_EQ(to, expected) << i;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
