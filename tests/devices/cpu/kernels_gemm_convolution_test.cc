@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -192,7 +193,8 @@ TEST(GemmConvolutionTest, BatchGroupsAndSmallOnesAreLeftToOthers) {
   EXPECT_FALSE(fits(grouped, DType::kF64, 12));
 }
 
-// numpy.convolve, for whose only feature oneDNN has its reference alone.
+// numpy.convolve, for whose only feature oneDNN has its reference alone, but on processors that
+// know bf16.
 TEST(GemmConvolutionTest, AProgramConvolvesASignalOfFloats) {
   for (const std::string type : {"f32", "bf16"}) {
     TestProgram program("func.func @main(%a: tensor<1x1x700x" + type + ">, %b: tensor<1x1x31x" +
@@ -202,7 +204,11 @@ TEST(GemmConvolutionTest, AProgramConvolvesASignalOfFloats) {
     : (tensor<1x1x700x)" +
                         type + ">, tensor<1x1x31x" + type + ">) -> tensor<1x1x730x" + type +
                         ">\n  return %r : tensor<1x1x730x" + type + ">\n}");
-    EXPECT_EQ(program.step_names(), std::vector<std::string>{"stablehlo.convolution as gemm"});
+    const std::vector<std::string> steps = program.step_names();
+    ASSERT_EQ(steps.size(), 1U);
+    const std::set<std::string> known = {"stablehlo.convolution as gemm",
+                                         "stablehlo.convolution forward"};
+    EXPECT_TRUE(known.contains(steps[0])) << steps[0];
     std::vector<float> a, b, sums;
     for (int i = 0; i < 700; ++i) a.push_back(static_cast<float>(i % 5 - 2));
     for (int i = 0; i < 31; ++i) b.push_back(static_cast<float>(i % 3 - 1));
