@@ -5,7 +5,7 @@
 namespace millrace::devices::cpu {
 namespace {
 
-constexpr std::int64_t kMaxLines = 64;
+constexpr std::int64_t kMaxLines = kMaxPoolLines;
 constexpr std::int64_t kPartElements = 32 << 10;
 constexpr std::int64_t kMaxParts = 32, kLeastLines = 4;
 constexpr std::int64_t kMaxStride = 16;

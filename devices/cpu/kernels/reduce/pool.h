@@ -16,6 +16,8 @@
 
 namespace millrace::devices::cpu {
 
+inline constexpr std::int64_t kMaxPoolLines = 64;  // that a window covers
+
 // An operand [outer, depth, height, width, inner] and a window over depth, height and width.
 struct PoolGeometry {
   std::int64_t outer = 1, depth = 1, height = 1, width = 1, inner = 1;

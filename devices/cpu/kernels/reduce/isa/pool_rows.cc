@@ -1,6 +1,7 @@
 // The rows of pool.h, compiled once per instruction set.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
@@ -42,32 +43,100 @@ MILLRACE_INLINE float pick(float a, float b) {
     return (a < b || a != a) ? a : b;
 }
 
+// A vector: compilers leave loops over numbers scalar, since pick() may branch.
+#if defined(__AVX512F__)
+constexpr std::int64_t kLanes = 16;
+#elif defined(__AVX2__)
+constexpr std::int64_t kLanes = 8;
+#else
+constexpr std::int64_t kLanes = 4;
+#endif
+typedef float Floats __attribute__((vector_size(4 * kLanes)));  // NOLINT(modernize-use-using)
+MILLRACE_INLINE Floats load(const float* from) {
+  Floats all;
+  __builtin_memcpy(&all, from, sizeof all);
+  return all;
+}
+MILLRACE_INLINE void store(float* to, const Floats& all) { __builtin_memcpy(to, &all, sizeof all); }
+
+template <PoolKind kKind>
+MILLRACE_INLINE Floats pick(const Floats& a, const Floats& b) {
+  if constexpr (kKind == PoolKind::kSum)
+    return a + b;
+  else if constexpr (kKind == PoolKind::kMaximum)
+    return ((a > b) | (a != a)) ? a : b;
+  else
+    return ((a < b) | (a != a)) ? a : b;
+}
+
+// The picks down a column of lines.
+template <PoolKind kKind>
+void pick_down(const float* const* lines, std::int64_t count, float init, float* row,
+               std::int64_t n) {
+  // A sum gets its init at the end.
+  const float first = kKind == PoolKind::kSum ? 0 : init;
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    Floats best = first - Floats{};
+    for (std::int64_t l = 0; l < count; ++l) best = pick<kKind>(best, load(lines[l] + i));
+    store(row + i, best);
+  }
+  for (; i < n; ++i) {
+    float best = first;
+    for (std::int64_t l = 0; l < count; ++l) best = pick<kKind>(best, lines[l][i]);
+    row[i] = best;
+  }
+}
+
+// Those across a row, of from, from + step, ..., and a sum's init.
+template <PoolKind kKind, class T>
+MILLRACE_INLINE T pick_across(T best, const float* from, std::int64_t count, std::int64_t step,
+                              float init) {
+  for (std::int64_t w = 1; w < count; ++w) {
+    if constexpr (std::is_same_v<T, Floats>)
+      best = pick<kKind>(best, load(from + w * step));
+    else
+      best = pick<kKind>(best, from[w * step]);
+  }
+  return kKind == PoolKind::kSum ? best + init : best;
+}
+
 template <PoolKind kKind>
 void forward_row(const PoolGeometry& g, const float* const* lines, float init, float* row,
                  float* out) {
   const std::int64_t edge = g.pad_left * g.inner, n = g.width * g.inner;
   const std::int64_t padded = n + edge + g.pad_right * g.inner;
   constexpr bool kSum = kKind == PoolKind::kSum;
-  // A sum gets its init at the end.
-  for (std::int64_t i = 0; i < padded; ++i) row[i] = kSum ? 0 : init;
+  const float* inside[kMaxPoolLines];
+  std::int64_t count = 0;
   for (std::int64_t l = 0; l < g.window_lines(); ++l) {
-    const float* __restrict line = lines[l];
-    if (line == nullptr) continue;
-    float* __restrict r = row + edge;
-    for (std::int64_t i = 0; i < n; ++i) r[i] = pick<kKind>(r[i], line[i]);
+    if (lines[l] != nullptr) inside[count++] = lines[l];
   }
-  // row[i] = best of row[i], row[i + inner], ...: ascending, so what is read is not yet changed.
+  for (std::int64_t i = 0; i < edge; ++i) row[i] = kSum ? 0 : init;
+  pick_down<kKind>(inside, count, init, row + edge, n);
+  for (std::int64_t i = edge + n; i < padded; ++i) row[i] = kSum ? 0 : init;
   const std::int64_t reach = padded - (g.window_width - 1) * g.inner;
-  for (std::int64_t i = 0; i < reach; i += 16) {
-    const std::int64_t m = reach - i < 16 ? reach - i : 16;
-    float best[16];
-    for (std::int64_t k = 0; k < m; ++k) best[k] = row[i + k];
-    for (std::int64_t w = 1; w < g.window_width; ++w) {
-      const float* shifted = row + i + w * g.inner;
-      for (std::int64_t k = 0; k < m; ++k) best[k] = pick<kKind>(best[k], shifted[k]);
+  const auto across = [&]<class T>(T best, const float* from) {
+    return pick_across<kKind>(best, from, g.window_width, g.inner, init);
+  };
+  // Where results lie far apart, only these. What is written too much is written again.
+  if (g.stride_width > 1 && g.inner > 4) {
+    const std::int64_t step = g.stride_width * g.inner, end = g.out_width * g.inner;
+    for (std::int64_t x = 0; x < g.out_width; ++x) {
+      const float* const from = row + x * step;
+      float* const to = out + x * g.inner;
+      std::int64_t c = 0;
+      for (; c < g.inner && x * step + c + kLanes <= reach && x * g.inner + c + kLanes <= end;
+           c += kLanes)
+        store(to + c, across(load(from + c), from + c));
+      for (; c < g.inner; ++c) to[c] = across(from[c], from + c);
     }
-    for (std::int64_t k = 0; k < m; ++k) row[i + k] = kSum ? best[k] + init : best[k];
+    return;
   }
+  // Ascending, so what is read is not yet changed.
+  std::int64_t i = 0;
+  for (; i + kLanes <= reach; i += kLanes) store(row + i, across(load(row + i), row + i));
+  for (; i < reach; ++i) row[i] = across(row[i], row + i);
   copy_blocks(out, g.inner, row, g.stride_width * g.inner, g.inner, g.out_width);
 }
 
