@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "millrace/core/async/blocking.h"
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/loop/event_loop_thread.h"
 
