@@ -68,8 +68,8 @@ struct ProcessGroup::Core {
   // Between processes a call ends on the mesh's home, where nothing of users runs for it
   // (AnswerScope).
   template <class T>
-  Future<T> driven(const Future<T>& answer) const {
-    return wire ? driven_by(wire->mesh()->home(), answer) : answer;
+  Future<T> on_mesh(const Future<T>& answer) const {
+    return wire ? completed_on(wire->mesh()->home(), answer) : answer;
   }
   Status in_time(const CallOptions& options, const char* what) const {
     return check_in_time(options, *group.cell()->home().environment.clock, what);
@@ -304,7 +304,7 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
                                    const CollectiveOptions& options) const {
   const Status in_time = core().in_time_for(options);
   CollectiveRequest request{numbered(std::move(call), options, in_time), std::move(buffers)};
-  return core().driven(wait_in_time(core().group.ask(std::move(request)), in_time, options.call));
+  return core().on_mesh(wait_in_time(core().group.ask(std::move(request)), in_time, options.call));
 }
 
 Future<Numbers> ProcessGroup::call(CollectiveCall call, std::vector<std::int64_t> numbers,
@@ -376,7 +376,7 @@ Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
                                  if (!done) return std::unexpected(done.error());
                                  return {};
                                });
-  return core().driven(met);
+  return core().on_mesh(met);
 }
 
 Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
@@ -388,7 +388,7 @@ Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
             if (!numbers) return std::unexpected(numbers.error());
             return (**numbers)[0];
           });
-  return core().driven(wait_in_time(agreed, in_time, options.call));
+  return core().on_mesh(wait_in_time(agreed, in_time, options.call));
 }
 
 // The members of the new groups that are this process's: of each group one for each run of ranks

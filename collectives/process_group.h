@@ -60,7 +60,7 @@ struct MeetOptions {
 // rank that has its results keeps them when the call ends in an error elsewhere. What a rank has
 // already, as the root of a broadcast or alone in its group, it gets as the buffer that it gave.
 // Between processes a thread that blocks for a call (wait_blocking) moves its job's bytes
-// meanwhile: actors that other processes may find and that run inline (SpawnOptions) may have a
+// meanwhile: actors that other processes may find and that run inline (ActorOptions) may have a
 // turn on it. Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:

@@ -108,6 +108,8 @@ ForeignThreadScope::ForeignThreadScope(Executor& others)
 
 ForeignThreadScope::~ForeignThreadScope() { notifier.others = outer_; }
 
+bool AsyncValue::is_notifying_here() { return notifier.depth > 0 || notifier.others != nullptr; }
+
 bool ForeignThreadScope::here() { return notifier.others != nullptr; }
 
 void Waiter::on_complete_last(AsyncValue& value) noexcept {

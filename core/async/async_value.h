@@ -86,11 +86,14 @@ class AsyncValue : public RefCounted, public Pooled {
   const Error* error() const;
   // An error of this cell needs no report, also if it is never looked at.
   void ignore_error() const { mark_observed(); }
+  // This thread notifies waiters: of what completes on it meanwhile, some are notified only once
+  // that is over (AV-4), or elsewhere (AV-5).
+  static bool is_notifying_here();
   // Why the calling thread, if it waited here, would wait for its own end; nullptr: it would not.
   virtual const char* waits_for_this_thread() const { return nullptr; }
-  // What a thread that blocks for it may run meanwhile (Executor::run_some), since it comes of
-  // that; nullptr: it only waits.
-  virtual Executor* driver() const { return nullptr; }
+  // Whose work it comes of: a thread that blocks for it may run some meanwhile
+  // (Executor::run_some); nullptr: it only waits.
+  virtual Executor* completes_on() const { return nullptr; }
   // Notifies waiter when the cell completes (AV-3). waiter must live until then.
   void add_waiter(Waiter* waiter) {
     mark_observed();

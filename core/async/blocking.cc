@@ -30,14 +30,14 @@ class BlockingWaiter final : public Waiter {
     if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
   bool is_brief() const override { return true; }
-  // driver: may be nullptr.
-  void wait(Executor* driver) {
+  // executor: of which the value comes, or nullptr.
+  void wait(Executor* executor) {
     const auto done = [&] {
-      if (driver != nullptr) driver->run_some();
+      if (executor != nullptr) executor->run_some();
       return state_.load() == kDone;
     };
-    // One of the other threads would be the driver's own: two switches, for nothing.
-    if (!short_wait.wait_for(done, driver != nullptr ? kTwoSwitches : Duration(0))) sleep();
+    // One of the other threads would be the executor's own: two switches, for nothing.
+    if (!short_wait.wait_for(done, executor != nullptr ? kTwoSwitches : Duration(0))) sleep();
   }
 
  private:
@@ -96,7 +96,8 @@ void wait_blocking(AsyncValue& value) {
   if (const char* why = value.waits_for_this_thread()) check_failed("wait_blocking()", why);
   BlockingWaiter waiter;
   value.add_waiter(&waiter);
-  waiter.wait(value.driver());
+  // Where notifications wait for the outermost one to end, some of that work would wait for this.
+  waiter.wait(AsyncValue::is_notifying_here() ? nullptr : value.completes_on());
 }
 
 bool wait_until(const Future<void>& end, const CallOptions& call) {

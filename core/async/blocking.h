@@ -12,12 +12,12 @@ namespace detail {
 
 // What source becomes. References: the futures', and one of the wait.
 template <class T>
-class DrivenCell final : public Cell<T>, public Waiter {
+class CompletedOnCell final : public Cell<T>, public Waiter {
  public:
-  DrivenCell(Executor& driver, Ref<Cell<T>> source)
-      : Cell<T>(2), driver_(driver), source_(std::move(source)) {}
+  CompletedOnCell(Executor& executor, Ref<Cell<T>> source)
+      : Cell<T>(2), executor_(executor), source_(std::move(source)) {}
 
-  Executor* driver() const override { return &driver_; }
+  Executor* completes_on() const override { return &executor_; }
   void on_complete(AsyncValue& /*value*/) noexcept override {
     this->set_alone(std::exchange(source_, {})->take());
   }
@@ -25,7 +25,7 @@ class DrivenCell final : public Cell<T>, public Waiter {
   bool is_brief() const override { return true; }
 
  private:
-  Executor& driver_;
+  Executor& executor_;
   Ref<Cell<T>> source_;
 };
 
@@ -41,12 +41,12 @@ Result<T> wait_blocking(const Future<T>& future) {
   return future.take();
 }
 
-// The same value, of which a thread that blocks for it runs the driver: nothing else completes the
-// value, and nothing of users that the driver runs needs what such a thread may hold.
+// The same value, which comes of work of the executor: a thread in wait_blocking() for it may run
+// some of that. Nothing of users that the executor runs may need what such a thread holds.
 template <class T>
-Future<T> driven_by(Executor& driver, const Future<T>& future) {
+Future<T> completed_on(Executor& executor, const Future<T>& future) {
   if (future.ready()) return future;
-  auto cell = make_ref<detail::DrivenCell<T>>(driver, future.cell());
+  auto cell = make_ref<detail::CompletedOnCell<T>>(executor, future.cell());
   future.cell()->add_waiter(cell.get());
   return Future<T>(Ref<Cell<T>>(std::move(cell)));
 }

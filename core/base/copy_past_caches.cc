@@ -32,16 +32,21 @@ void copy_past_caches(std::byte* to, std::span<const std::byte> from) {
 
 void CopyForAnotherCore::operator()(std::byte* to, std::span<const std::byte> from) {
   if (from.empty()) return;
-  const bool tries = tries_ < kTries;
+  const bool tries = tries_ < 2 * kTries;
   if (tries) past_caches_ = tries_ % 2 == 0;
   const TimePoint begin = tries ? steady_clock().now() : TimePoint();
   past_caches_ ? copy_past_caches(to, from)
                : static_cast<void>(std::memcpy(to, from.data(), from.size()));
   if (!tries) return;
-  double& fastest = past_caches_ ? fastest_past_ : fastest_plain_;
-  fastest = std::min(fastest, static_cast<double>((steady_clock().now() - begin).count()) /
-                                  static_cast<double>(from.size()));
-  if (++tries_ == kTries) past_caches_ = fastest_past_ < fastest_plain_;
+  const Duration time = steady_clock().now() - begin;
+  (past_caches_ ? past_ : plain_)[tries_ / 2] =
+      static_cast<double>(time.count()) / static_cast<double>(from.size());
+  if (++tries_ < 2 * kTries) return;
+  const auto median = [](Times& times) {
+    std::ranges::nth_element(times, times.begin() + kTries / 2);
+    return times[kTries / 2];
+  };
+  past_caches_ = median(past_) < median(plain_);
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // Copies for another core to read.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -14,20 +15,22 @@ namespace millrace {
 // Thread-safety: external.
 void copy_past_caches(std::byte* to, std::span<const std::byte> from);
 
-// Copies that by turns are plain and past the caches until it knows which is the faster one: 64 MiB
-// between two cores took 11.7 and 8.2 ms on one machine, 3.3 and 5.4 on another (bench/net.cc).
-// Thread-safety: confined.
+// Copies that by turns are plain and past the caches, until it knows which one takes the writer
+// less time: 64 MiB between two cores took 11.7 and 8.2 ms on one machine, 3.3 and 5.4 on another
+// (bench/net.cc). Thread-safety: confined.
 class CopyForAnotherCore {
  public:
   // As copy_past_caches().
   void operator()(std::byte* to, std::span<const std::byte> from);
 
  private:
-  // The first ones take page faults, and some are interrupted: the fastest of each kind counts.
-  static constexpr int kTries = 32;
-  int tries_ = 0;
+  // The first ones take page faults, some are interrupted, and a reader on the same core makes
+  // plain ones cheap: medians count.
+  static constexpr std::size_t kTries = 15;  // of each
+  using Times = std::array<double, kTries>;  // nanoseconds for a byte
+  std::size_t tries_ = 0;
   bool past_caches_ = true;
-  double fastest_plain_ = 1e9, fastest_past_ = 1e9;  // nanoseconds for a byte
+  Times plain_ = {}, past_ = {};
 };
 
 }  // namespace millrace

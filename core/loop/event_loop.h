@@ -50,7 +50,7 @@ class MemoryWatch {
 // posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
 // system call. A thread in run() looks for a short time before it sleeps (ShortWait): what comes
 // within that costs no wake-up. While it looks at memory, a thread that waits for the loop
-// (driven_by) may be the one that runs what comes, with running_loop() as here: no switch of
+// (completed_on) may be the one that runs what comes, with running_loop() as here: no switch of
 // threads then lies between a process's bytes and the caller who waits for them. Nothing waits in
 // it (wait_blocking() there is CHECKed). Deleting it closes it and closes its descriptors; what is
 // left are a few hundred bytes that refuse for ever (EX-3), its timers too. Thread-safety: submit,

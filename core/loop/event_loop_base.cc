@@ -225,13 +225,16 @@ bool LoopBase::regain() {
 void LoopBase::await_seat() {
   while (!regain()) {
     Seat taken = Seat::kTaken;
-    if (seat_.compare_exchange_strong(taken, Seat::kAwaited)) seat_.wait(Seat::kAwaited);
+    if (!seat_.compare_exchange_strong(taken, Seat::kAwaited)) continue;
+    seat_.wait(Seat::kAwaited);
+    return;  // it was handed back
   }
 }
 
 bool LoopBase::run_some() noexcept {
-  Seat offered = Seat::kOffered;
-  if (!seat_.compare_exchange_strong(offered, Seat::kTaken)) return false;
+  Seat seat = seat_.load();
+  if (seat != Seat::kOffered || made_in_ != detail::fork_generation()) return false;
+  if (!seat_.compare_exchange_strong(seat, Seat::kTaken)) return false;
   const RunningLoopScope here(*this);
   const bool ran = !stopping_.load() && (memory_ready() || awake_.load() == Awake::kYes);
   if (ran) {
@@ -240,7 +243,11 @@ bool LoopBase::run_some() noexcept {
     awake_.store(Awake::kLooking);  // a stop or a timer is seen by ran_elsewhere_
     if (!run_posted()) awake_.store(Awake::kYes);
   }
-  if (seat_.exchange(Seat::kOffered) == Seat::kAwaited) seat_.notify_one();
+  seat = Seat::kTaken;
+  if (!seat_.compare_exchange_strong(seat, Seat::kOffered)) {
+    seat_.store(Seat::kOwn);
+    seat_.notify_one();
+  }
   return ran;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/short_wait.h"
@@ -78,7 +79,7 @@ class LoopBase : public EventLoop {
   enum class Awake : std::uint8_t {
     kNo,       // a wake-up is needed to be heard -> kYes, kLooking
     kLooking,  // it is not: the thread looks for kYes -> kYes, kNo
-    kYes,      // something was posted, or is to change -> kNo
+    kYes,      // something was posted, or is to change -> kNo, kLooking
   };
 
   // Who may touch what is confined to the loop's thread.
@@ -86,7 +87,7 @@ class LoopBase : public EventLoop {
     kOwn,      // the loop's thread -> kOffered
     kOffered,  // a thread that waits for the loop may take it -> kOwn, kTaken
     kTaken,    // that thread has it -> kOffered, kAwaited
-    kAwaited,  // and the loop's thread sleeps until it has not -> kOffered
+    kAwaited,  // and the loop's thread sleeps until it gets it back -> kOwn
   };
 
   // Lets other threads run the loop (run_some) until it looks again.
@@ -121,11 +122,12 @@ class LoopBase : public EventLoop {
   std::atomic<bool> deleted_{false};
   std::size_t ran_ = 0;  // since poll() began, or the last look at descriptors
   bool waits_ = false;   // in run()
-  // By the thread in run(), which looks for it before it waits: that needs no wake-up.
+  // By the thread that runs the loop, which looks for it before it waits: that needs no wake-up.
   bool posted_here_ = false;
   std::vector<MemoryWatch*> memory_;
   ShortWait short_wait_;
   std::atomic<Seat> seat_{Seat::kOwn};
+  const unsigned made_in_ = detail::fork_generation();  // the process whose loop it is
   bool ran_elsewhere_ = false;  // run_some() ran something since the loop's thread looked
 };
 

@@ -36,7 +36,11 @@ Result<Ref<Mesh>> Mesh::make(Transport& transport, KeyValueStore& store, MeshOpt
 }
 
 Mesh::Mesh(Transport& transport, KeyValueStore& store, MeshOptions options)
-    : transport_(transport), store_(store), options_(std::move(options)), epoch_(options_.epoch) {}
+    : transport_(transport),
+      home_(transport.home()),
+      store_(store),
+      options_(std::move(options)),
+      epoch_(options_.epoch) {}
 
 Mesh::~Mesh() { closed_.ignore(); }
 

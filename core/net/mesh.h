@@ -108,7 +108,7 @@ class Mesh final : public RefCounted {
   void declare_lost(std::uint32_t rank, const Error& why);
 
   // Where sinks are called, and what times they have.
-  Executor& home() const { return transport_.home(); }
+  Executor& home() const { return home_; }
   TimerQueue& timers() const { return transport_.timers(); }
   std::uint32_t rank() const { return options_.rank; }
   std::int32_t pid() const { return options_.pid; }
@@ -217,6 +217,8 @@ class Mesh final : public RefCounted {
   static void fail_all(Outgoings& line, std::size_t& bytes, const Error& why, Later& later);
 
   Transport& transport_;
+  Executor&
+      home_;  // outlives the transport (EX-3): a group that is held longer than its job asks for it
   KeyValueStore& store_;
   const MeshOptions options_;
   SinkTable sinks_;

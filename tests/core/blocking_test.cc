@@ -50,7 +50,7 @@ TEST(BlockingTest, EveryWaiterWakesWheneverItsValueComes) {
 }
 
 // Completes the promise at the second call.
-class Driver final : public Executor {
+class Completer final : public Executor {
  public:
   void submit(Work* work) noexcept override { work->drop(); }
   bool run_some() noexcept override {
@@ -62,23 +62,44 @@ class Driver final : public Executor {
 };
 
 TEST(BlockingTest, AThreadRunsWhatItsValueComesOf) {
-  Driver driver;
-  const Future<int> future = driven_by(driver, driver.promise.future());
+  Completer completer;
+  const Future<int> future = completed_on(completer, completer.promise.future());
   EXPECT_EQ(wait_blocking(future).value(), 7);
-  EXPECT_EQ(driver.calls, 2);
+  EXPECT_EQ(completer.calls, 2);
   EXPECT_EQ(wait_blocking(future).value(), 7);
-  EXPECT_EQ(driver.calls, 2);
+  EXPECT_EQ(completer.calls, 2);
 }
 
-TEST(BlockingTest, WhatIsDrivenHasItsErrorAndMayBeReleasedBefore) {
-  Driver driver;
+// What completes there waits until the outermost notification is over (AV-4): whatever needs it to
+// go on would wait for the one who waits.
+TEST(BlockingTest, InsideANotificationAThreadRunsNothingMeanwhile) {
+  Completer completer;
+  const Future<int> future = completed_on(completer, completer.promise.future());
+  Promise<int> begin;
+  std::atomic<bool> waits{false};
+  std::thread other([&] {
+    while (!waits.load()) std::this_thread::yield();
+    completer.promise.set(Result<int>(7));
+  });
+  const Future<int> waited = begin.future().then(inline_executor(), [&](const Result<int>&) {
+    waits.store(true);
+    return wait_blocking(future);
+  });
+  begin.set(Result<int>(1));
+  EXPECT_EQ(waited.take().value(), 7);
+  EXPECT_EQ(completer.calls, 0);
+  other.join();
+}
+
+TEST(BlockingTest, ItHasItsErrorAndMayBeReleasedBefore) {
+  Completer completer;
   Promise<int> promise;
-  const Future<int> future = driven_by(driver, promise.future());
-  driven_by(driver, promise.future()).ignore();
+  const Future<int> future = completed_on(completer, promise.future());
+  completed_on(completer, promise.future()).ignore();
   promise.set_error(Error(ErrorCode::kInternal, "broke"));
   EXPECT_EQ(wait_blocking(future).error().message(), "broke");
-  EXPECT_EQ(wait_blocking(driven_by(driver, future)).error().message(), "broke");
-  EXPECT_EQ(driver.calls, 0);
+  EXPECT_EQ(wait_blocking(completed_on(completer, future)).error().message(), "broke");
+  EXPECT_EQ(completer.calls, 0);
 }
 
 TEST(BlockingTest, ManyThreadsWaitForOneValue) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -580,7 +581,7 @@ TEST_P(EventLoopStressTest, PostStormFromManyThreadsLosesNothing) {
 // Posts work that counts, and waits for it; false: the loop has closed.
 bool run_and_wait(EventLoop& loop, int& ran, std::atomic<int>& ran_here) {
   Promise<bool> promise;
-  const auto done = driven_by(loop, promise.future());
+  const auto done = completed_on(loop, promise.future());
   post(loop, [&, promise = std::move(promise), caller = std::this_thread::get_id()]() mutable {
     ++ran;
     EXPECT_EQ(running_loop(), &loop);
@@ -615,6 +616,31 @@ TEST_P(EventLoopStressTest, ThreadsThatWaitForItsWorkRunItOneAtATime) {
   EXPECT_GT(ran_here.load(), 0);
   EXPECT_TRUE(wait_blocking(make_ready(0).then(loop, [&](const Result<int>&) {
     EXPECT_EQ(ran, calls);
+    memory.reset();
+    return 0;
+  })));
+}
+
+// Its memory is the parent's too.
+TEST_P(EventLoopStressTest, AChildRunsNothingOfItsParentsLoop) {
+  EventLoopThread thread(GetParam().make(), "loop");
+  EventLoop& loop = thread.loop();
+  std::optional<TestMemory> memory;
+  post(loop, [&] { memory.emplace(loop); });
+  int ran = 0;
+  std::atomic<int> ran_here{0};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(run_and_wait(loop, ran, ran_here));  // it looks for a while
+    const pid_t child = ::fork();
+    if (child == 0) {
+      memory->changed = true;
+      ::_exit(loop.run_some() ? 1 : 0);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(wait_blocking(make_ready(0).then(loop, [&](const Result<int>&) {
     memory.reset();
     return 0;
   })));

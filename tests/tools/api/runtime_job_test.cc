@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/actors/remote/remote_actors.h"
+#include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/net/job.h"
 #include "millrace/core/net/mesh.h"
@@ -90,6 +93,24 @@ TEST(RuntimeJobTest, RemoteActorsThatAreFirstAskedForAfterTheCloseAreNone) {
   ASSERT_TRUE(runtime) << runtime.error().message();
   EXPECT_TRUE(wait_blocking(runtime->close()));
   EXPECT_EQ(runtime->remote_actors(), nullptr);
+}
+
+TEST(RuntimeJobTest, AGroupThatIsHeldLongerRefusesCalls) {
+  const testing::TempFolder folder;
+  JobHostThread host("unix:" + folder.file("store"), {.job = "night", .ranks = 2}, {});
+  std::optional<collectives::ProcessGroup> alone;
+  {
+    const auto runtime = Runtime::create(options_of(host.address()));
+    ASSERT_TRUE(runtime) << runtime.error().message();
+    const auto met = wait_blocking(collectives::ProcessGroup::meet(
+        runtime->actors(), Ref<net::Mesh>::share(runtime->mesh()), {"alone", 0},
+        runtime->devices(runtime->device_kind()), {.processes = std::vector<std::uint32_t>{1}}));
+    ASSERT_TRUE(met) << met.error().message();
+    alone.emplace(met->front());
+    EXPECT_TRUE(wait_blocking(alone->barrier()));
+  }
+  EXPECT_FALSE(wait_blocking(alone->barrier()));
+  EXPECT_FALSE(wait_blocking(alone->agree(collectives::AgreeOp::kMin, 1)));
 }
 
 TEST(RuntimeJobTest, IsNotMadeWhereItsJobIsNotThere) {

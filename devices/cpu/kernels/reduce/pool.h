@@ -1,8 +1,7 @@
 // Max, min and sum pooling over one to three neighbouring dimensions, and the gradient of max
 // pooling over one or two, for f32: what reduce_window and select_and_scatter are in nearly every
 // network. A row of the image is worked on as one long vector: first the window's rows are
-// combined, then shifted copies of the result, then the wanted blocks are picked. Everything else
-// goes through region_reduce.h.
+// combined, then shifted parts of the result. Everything else goes through region_reduce.h.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +31,8 @@ struct PoolGeometry {
 // nullopt if the window is no such thing: dilated, over dimensions that are not neighbours,
 // negative padding.
 std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims, const Window& window);
-// Whether pool() is no more work than a walk of the windows: it combines a row at every place, not
-// at every stride.
+// Whether pool() is no more work than a walk of the windows: of few channels it combines a row at
+// every place, not at every stride.
 bool suits_pool(const PoolGeometry& geometry);
 // Whether pool_gradient does it: windows that neither overlap nor are padded.
 bool has_pool_gradient(const PoolGeometry& geometry);
