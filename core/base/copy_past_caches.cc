@@ -31,22 +31,19 @@ void copy_past_caches(std::byte* to, std::span<const std::byte> from) {
 }
 
 void CopyForAnotherCore::operator()(std::byte* to, std::span<const std::byte> from) {
-  if (from.empty()) return;
-  const bool tries = tries_ < 2 * kTries;
-  if (tries) past_caches_ = tries_ % 2 == 0;
-  const TimePoint begin = tries ? steady_clock().now() : TimePoint();
+  const bool learns = phase_ < 2 * kPhases;
+  if (learns && pieces_ == 0) begin_ = steady_clock().now();
   past_caches_ ? copy_past_caches(to, from)
-               : static_cast<void>(std::memcpy(to, from.data(), from.size()));
-  if (!tries) return;
-  const Duration time = steady_clock().now() - begin;
-  (past_caches_ ? past_ : plain_)[tries_ / 2] =
-      static_cast<double>(time.count()) / static_cast<double>(from.size());
-  if (++tries_ < 2 * kTries) return;
-  const auto median = [](Times& times) {
-    std::ranges::nth_element(times, times.begin() + kTries / 2);
-    return times[kTries / 2];
-  };
-  past_caches_ = median(past_) < median(plain_);
+               : static_cast<void>(std::copy(from.begin(), from.end(), to));
+  if (!learns) return;
+  bytes_ += from.size();
+  if (++pieces_ < kPieces) return;
+  const Duration time = steady_clock().now() - begin_;
+  double& fastest = past_caches_ ? fastest_past_ : fastest_plain_;
+  fastest = std::min(fastest, static_cast<double>(time.count()) / static_cast<double>(bytes_));
+  pieces_ = 0;
+  bytes_ = 0;
+  past_caches_ = ++phase_ < 2 * kPhases ? !past_caches_ : fastest_past_ < fastest_plain_;
 }
 
 }  // namespace millrace

@@ -1,7 +1,6 @@
 // Copies for another core to read.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 
@@ -15,22 +14,24 @@ namespace millrace {
 // Thread-safety: external.
 void copy_past_caches(std::byte* to, std::span<const std::byte> from);
 
-// Copies that by turns are plain and past the caches, until it knows which one takes the writer
-// less time: 64 MiB between two cores took 11.7 and 8.2 ms on one machine, 3.3 and 5.4 on another
-// (bench/net.cc). Thread-safety: confined.
+// Copies that are plain and past the caches by turns, until it knows in which way more bytes pass:
+// 64 MiB between two cores took 11.7 and 8.2 ms on one machine, 3.3 and 5.4 on another
+// (bench/net.cc). For long pieces of a stream whose writer waits for its reader: what that takes
+// differs, the copies alone take as long. Thread-safety: confined.
 class CopyForAnotherCore {
  public:
   // As copy_past_caches().
   void operator()(std::byte* to, std::span<const std::byte> from);
 
  private:
-  // The first ones take page faults, some are interrupted, and a reader on the same core makes
-  // plain ones cheap: medians count.
-  static constexpr std::size_t kTries = 15;  // of each
-  using Times = std::array<double, kTries>;  // nanoseconds for a byte
-  std::size_t tries_ = 0;
+  // A phase has pieces enough that the writer waits. The stream pauses in some: the fastest of each
+  // way counts.
+  static constexpr int kPieces = 16, kPhases = 4;  // of each way
+  int phase_ = 0, pieces_ = 0;
+  std::size_t bytes_ = 0;  // of the phase
+  TimePoint begin_ = {};
   bool past_caches_ = true;
-  Times plain_ = {}, past_ = {};
+  double fastest_plain_ = 1e9, fastest_past_ = 1e9;  // nanoseconds for a byte
 };
 
 }  // namespace millrace

@@ -26,7 +26,7 @@ TEST(CopyPastCachesTest, CopiesAllBytesAndNoOthersAtAnyAlignment) {
 TEST(CopyPastCachesTest, CopiesByTurnsAndThenByChoiceAreWhole) {
   CopyForAnotherCore copy;
   std::vector<std::byte> from(4096), to(4096);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const std::size_t size = i % 3 == 0 ? 0 : from.size() - static_cast<std::size_t>(i);
     std::ranges::fill(from, static_cast<std::byte>(i + 1));
     std::vector<std::byte> expected = to;
