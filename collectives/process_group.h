@@ -60,8 +60,10 @@ struct MeetOptions {
 // rank that has its results keeps them when the call ends in an error elsewhere. What a rank has
 // already, as the root of a broadcast or alone in its group, it gets as the buffer that it gave.
 // Between processes a thread that blocks for a call (wait_blocking) moves its job's bytes
-// meanwhile: actors that other processes may find and that run inline (ActorOptions) may have a
-// turn on it. Thread-safety: thread-safe, though the order of calls of one rank is its program's.
+// meanwhile. What runs inline where those come may run on it then: actors that other processes may
+// find (ActorOptions::inline_when_idle), and continuations of asks of actors there. So it holds no
+// mutex that these take. Thread-safety: thread-safe, though the order of calls of one rank is its
+// program's.
 class ProcessGroup {
  public:
   // One member per device, ranks in the order of devices; subsets of devices may form groups of
