@@ -86,6 +86,8 @@ class DeviceBody final : public RefCounted {
   // kFailedPrecondition in the child of a fork that came after this was made: no thread runs it.
   // kUnavailable once closed: the client may have gone.
   Status check_there() const;
+  // False once it has failed (until its restart), closes or is closed.
+  bool is_open() const { return life_.load() == DeviceLife::kOpen; }
   // The first half of that.
   Status check_process() const;
   // Why calls that reach the actor no more are refused.

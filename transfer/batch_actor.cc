@@ -42,7 +42,7 @@ Future<void> BatchActor::on_start() {
 }
 
 Error BatchActor::closed_error() const {
-  return Error(ErrorCode::kUnavailable, "the batcher '" + context().name() + "' is closed");
+  return batcher_closed("the batcher '" + context().name() + "'");
 }
 
 void BatchActor::on(AddBatchQueue&& message) {
@@ -111,7 +111,7 @@ void BatchActor::on_ended(RunningBatch& running, const Status& ran) {
   running.version = {};  // an old version ends with its last batch
   if (ran) {
     schedule_.finish(running.batch, now());
-  } else if (!stopping_ && device_is_gone(ran.error())) {
+  } else if (!stopping_ && is_gone(running.device, ran.error())) {
     lose_device(running.batch.device, ran.error());
     run_elsewhere(running);
   } else {

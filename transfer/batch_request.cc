@@ -5,12 +5,18 @@
 namespace millrace::transfer {
 namespace {
 
+struct BatcherClosed {};
+
 bool was_cancelled(const Error& error) {
   return error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kDeadlineExceeded ||
-         error.code() == ErrorCode::kUnavailable;
+         error.detail<BatcherClosed>() != nullptr;
 }
 
 }  // namespace
+
+Error batcher_closed(const std::string& which) {
+  return Error(ErrorCode::kUnavailable, which + " is closed").with_detail(BatcherClosed());
+}
 
 BatchQueue::BatchQueue(std::shared_ptr<const BatchModel> of, const BatchQueueOptions& given,
                        std::size_t number_of, Metrics* metrics)

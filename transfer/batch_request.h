@@ -93,6 +93,9 @@ class BatchQueue {
   ShownTimes request_time_;
 };
 
+// kUnavailable, "... is closed": counts as cancelled, as no other error of that code does.
+Error batcher_closed(const std::string& which);
+
 // A request from run() to its end. `answer` completes once: with rows by its batch, with an error
 // by any that ends it. Thread-safety: answer is thread-safe, inputs are the batch's.
 struct BatchRequest final : BatchPlace, Pooled {
@@ -124,8 +127,7 @@ struct BatchRequest final : BatchPlace, Pooled {
   // The batcher has gone before the request's end.
   void end_closed() {
     if (answer->complete()) return;
-    end(fail(ErrorCode::kUnavailable, "the batcher of model '" + queue->name + "' is closed"),
-        since);
+    end(std::unexpected(batcher_closed("the batcher of model '" + queue->name + "'")), since);
   }
 
   const Ref<Cell<RowOutputs>> answer = make_ref<Cell<RowOutputs>>();

@@ -104,14 +104,14 @@ RunningBatch::~RunningBatch() {
   for (std::size_t i = 0; i < batch.places.size(); ++i) request(i).end_closed();
 }
 
-bool device_is_gone(const Error& error) {
+bool is_gone(const devices::Device& device, const Error& error) {
   return error.detail<devices::DeviceFailure>() != nullptr ||
-         error.code() == ErrorCode::kUnavailable;
+         (error.code() == ErrorCode::kUnavailable && !device.body()->is_open());
 }
 
 Task<void> run_batch(Ref<RunningBatch> running, const Clock& clock) {
   const Result<PooledVector<HostArray>> outputs = co_await outputs_of(running);
-  if (!outputs && device_is_gone(outputs.error())) co_await end_with(outputs.error());
+  if (!outputs && is_gone(running->device, outputs.error())) co_await end_with(outputs.error());
   const TimePoint now = clock.now();
   running->queue->count_batch_time(now - running->batch.begun);
   std::int64_t first = 0;

@@ -31,8 +31,9 @@ struct RunningBatch final : RefCounted, Pooled {
   }
 };
 
-// True for an error that says that the device has failed or is closed: others may do its work.
-bool device_is_gone(const Error& error);
+// True for an error of a device that has failed or is closed: others may do its work. A program may
+// also fail as kUnavailable where its device is good.
+bool is_gone(const devices::Device& device, const Error& error);
 
 // Answers the requests itself, but where the device is gone: its error is then the result. One copy
 // per row; outputs are not copied. A coroutine for the compute executor.

@@ -229,6 +229,7 @@ std::optional<BatchSchedule::Batch> BatchSchedule::form(std::size_t q, std::size
   while (batch.size > batch.rows) {
     const std::int64_t cut = largest_below(sizes, batch.rows);
     if (cut < batch.places.front()->facts.rows || !is_cheaper(bucket, cut, batch)) break;
+    if (++bucket.cuts % kCutsInARow == 0) break;
     take(cut);
     batch.size = smallest_that_holds(sizes, batch.rows);
   }

@@ -5,7 +5,8 @@
 //  - BS-2 a batch has at most most_rows rows, of requests of one queue and bucket, and takes the
 //    smallest exported size that holds them. One with padding is cut to a smaller size, where that
 //    holds its first request, if rows take less time in it; until both were measured, if there is
-//    more padding than rows.
+//    more padding than rows. Every kCutsInARow-th stays whole, so that its size is measured again:
+//    one slow batch is no reason for ever.
 //  - BS-3 a device has at most batches_per_device batches, and gets one behind another not before
 //    that is half over or ends within a millisecond; one that has failed gets none.
 //  - BS-4 a request that was withdrawn, or whose deadline has passed, is never launched.
@@ -87,6 +88,8 @@ class BatchSchedule {
     Duration expected{};  // what it was charged
   };
 
+  static constexpr std::uint64_t kCutsInARow = 64;
+
   explicit BatchSchedule(const Options& options);
 
   // Numbers are the caller's, from 0; each is added once (CHECKed).
@@ -135,6 +138,7 @@ class BatchSchedule {
     std::set<Due, std::less<>, PoolAllocator<Due>> due = {};
     std::int64_t rows = 0;
     std::map<std::int64_t, Duration> measured = {};  // by size
+    std::uint64_t cuts = 0;                          // batches that were cut to a smaller size
   };
   struct Queue {
     QueueOptions options = {};

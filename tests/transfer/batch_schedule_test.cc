@@ -98,6 +98,35 @@ TEST(BatchScheduleTest, ABatchTakesTheSmallestSizeAndIsCutWhereMostOfItWouldBePa
   }
 }
 
+// A stall makes a size look dear: while it is passed over, its time is not measured.
+TEST(BatchScheduleTest, ASizeThatWasSlowOnceIsTriedAgain) {  // BS-2
+  BatchSchedule schedule({});
+  schedule.add_queue(0, queue_of({4, 16}));
+  int now = 0;
+  const auto run = [&](std::int64_t rows, int took) {
+    enter(schedule, at(now), {.rows = rows});
+    const Batch batch = *next(schedule, at(now));
+    schedule.finish(batch, at(now += took));
+    return batch.size;
+  };
+  for (const int took : {10, 12, 100}) run(took == 10 ? 4 : 16, took);
+  int cut = 0;  // rounds of twelve requests that ran as three batches of four
+  for (int left = 12;; left = 12) {
+    ASSERT_LT(cut, 200);
+    for (int i = 0; i < left; ++i) enter(schedule, at(now));
+    const std::optional<Batch> first = next(schedule, at(now));
+    schedule.finish(*first, at(now += first->size == 16 ? 12 : 10));
+    if (first->size == 16 && cut > 0) break;
+    for (left -= static_cast<int>(first->rows); left > 0;) {
+      const Batch batch = *next(schedule, at(now));
+      left -= static_cast<int>(batch.rows);
+      schedule.finish(batch, at(now += batch.size == 16 ? 12 : 10));
+    }
+    ++cut;
+  }
+  EXPECT_GT(cut, 0);
+}
+
 TEST(BatchScheduleTest, ABatchIsCutWhereRowsTakeLessTimeInASmallerSize) {  // BS-2
   struct Row {
     std::map<std::int64_t, int> took;  // ms, of a full batch of that size

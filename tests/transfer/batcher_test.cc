@@ -172,6 +172,22 @@ TEST(BatcherTest, WithoutADeviceRequestsFailWithTheReason) {
   EXPECT_NE(result.error().message().find("burnt"), std::string::npos) << result.error().message();
   EXPECT_EQ(sim.run(rig.run(1)).error().code(), ErrorCode::kUnavailable);
   EXPECT_EQ(rig.batcher->devices_alive(), 0U);
+  EXPECT_EQ(rig.batcher->stats("m").value().failed, 2U);
+  EXPECT_EQ(rig.batcher->stats("m").value().cancelled, 0U);
+}
+
+// A plugin may say so of a launch.
+TEST(BatcherTest, ALaunchThatIsUnavailableCostsNoDevice) {
+  Simulation sim(1);
+  BatchRig rig(sim);
+  rig.start();
+  ASSERT_TRUE(rig.batcher->add(rig.model("m"), {.most_delay = milliseconds(1)}));
+  rig.devices->client().fail_launch(DeviceId{0}, 1, Error(ErrorCode::kUnavailable, "not now"));
+  const auto result = sim.run(rig.run(1));
+  EXPECT_NE(result.error().message().find("not now"), std::string::npos);
+  EXPECT_TRUE(sim.run(rig.run(1)));
+  EXPECT_EQ(rig.batcher->devices_alive(), 1U);
+  EXPECT_EQ(rig.batcher->stats("m").value().failed, 1U);
 }
 
 TEST(BatcherTest, ABatchThatFailsOnAGoodDeviceFailsItsRequestsAlone) {

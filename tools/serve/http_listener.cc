@@ -48,6 +48,7 @@ bool is_number(const char* text) {
 
 const char* framing_fault_of(evhttp_request* request) {
   int lengths = 0, encodings = 0;
+  bool has_length = false;  // that is not 0
   const evkeyvalq* const headers = evhttp_request_get_input_headers(request);
   for (const evkeyval* header = headers->tqh_first; header != nullptr;
        header = header->next.tqe_next) {
@@ -55,6 +56,7 @@ const char* framing_fault_of(evhttp_request* request) {
     if (evutil_ascii_strcasecmp(header->key, "Content-Length") == 0) {
       ++lengths;
       if (!is_number(header->value)) return "Content-Length is no number of bytes";
+      has_length = std::strspn(header->value, "0") < std::strlen(header->value);
     } else if (evutil_ascii_strcasecmp(header->key, "Transfer-Encoding") == 0) {
       ++encodings;
       if (evutil_ascii_strcasecmp(header->value, "chunked") != 0)
@@ -62,6 +64,9 @@ const char* framing_fault_of(evhttp_request* request) {
     }
   }
   if (lengths + encodings > 1) return "the request says more than once how long its body is";
+  // evhttp reads none, and would take its bytes for the next request.
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD && (encodings > 0 || has_length))
+    return "a HEAD has a body";
   return nullptr;
 }
 
@@ -137,6 +142,10 @@ struct HttpListener::Parts {
     auto* const connection = static_cast<Connection*>(argument);
     Parts& self = *connection->parts;
     const HttpOptions& options = self.options;
+    // Its first bytes: an idle connection has waited for them in another time.
+    if (connection->arriving == 0 && change->n_added > 0 &&
+        event_pending(connection->late, EV_TIMEOUT, nullptr) != 0)
+      self.expect_request(*connection);
     connection->arriving += change->n_added;
     self.arriving += change->n_added;
     look_at_chunks(*connection, input, change->n_added);
@@ -307,14 +316,19 @@ std::optional<std::string_view> HttpExchange::header(const char* name) const {
   return value == nullptr ? std::nullopt : std::optional<std::string_view>(value);
 }
 
-Body HttpExchange::take_body() {
-  std::shared_ptr<evbuffer> body(evbuffer_new(), FreeBuffer());
-  if (request_ == nullptr || !body) return {};
-  evbuffer_add_buffer(body.get(), evhttp_request_get_input_buffer(request_));
-  const std::size_t size = evbuffer_get_length(body.get());
-  if (size == 0) return {};
-  const auto* const bytes = reinterpret_cast<const std::byte*>(evbuffer_pullup(body.get(), -1));
-  return {.bytes = {bytes, size}, .owner = std::move(body)};
+SentBody HttpExchange::take_body() {
+  std::shared_ptr<evbuffer> pieces(evbuffer_new(), FreeBuffer());
+  if (request_ == nullptr || !pieces) return {};
+  evbuffer_add_buffer(pieces.get(), evhttp_request_get_input_buffer(request_));
+  return SentBody(std::move(pieces));
+}
+
+std::size_t SentBody::size() const { return pieces_ ? evbuffer_get_length(pieces_.get()) : 0; }
+
+Body SentBody::read() const {
+  if (size() == 0) return {};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(evbuffer_pullup(pieces_.get(), -1));
+  return {.bytes = {bytes, size()}, .owner = pieces_};
 }
 
 void HttpExchange::answer(int status, const HttpHeaders& headers, InferAnswer answer,

@@ -21,6 +21,7 @@
 #include "millrace/tools/serve/infer_body.h"
 #include "millrace/tools/serve/tls.h"
 
+struct evbuffer;
 struct event_base;
 struct evhttp_request;
 
@@ -34,10 +35,24 @@ struct HttpOptions {
   std::size_t most_connections = 1024;
   // All requests that are arriving have so much; then a connection that has much of it is closed.
   std::size_t most_arriving_bytes = std::size_t{256} << 20;
-  // In which a request arrives whole, from the connection or the answer before it on; and in which
-  // the client takes a part of an answer. Then the connection is closed.
+  // For which a connection may be idle; in which a request then arrives whole, from its first bytes
+  // on; and in which the client takes a part of an answer. Then the connection is closed.
   Duration request_time = std::chrono::seconds(30);
   TlsContext tls = nullptr;  // nullptr: HTTP as it is
+};
+
+// A body as it came, in pieces. Thread-safety: external; another thread than the base's may have
+// it.
+class SentBody {
+ public:
+  SentBody() = default;
+  explicit SentBody(std::shared_ptr<evbuffer> pieces) : pieces_(std::move(pieces)) {}
+  std::size_t size() const;
+  // Puts the pieces together.
+  Body read() const;
+
+ private:
+  std::shared_ptr<evbuffer> pieces_;  // nullptr: it is empty
 };
 
 class HttpListener;
@@ -58,7 +73,7 @@ class HttpExchange final : public RefCounted {
   // such a one is refused, and its connection ends with the answer. nullptr: it is well framed.
   const char* framing_fault() const { return framing_fault_; }
   // Moves the body out; once.
-  Body take_body();
+  SentBody take_body();
   // Requested when the client has closed its end.
   std::stop_token gone() const { return gone_; }
   TimePoint begun() const { return begun_; }

@@ -241,6 +241,9 @@ class ElementWriter {
   std::string wrong_;
 };
 
+// What a body may have beside its tensors, and an id: both are kept as long as the request.
+constexpr std::size_t kMostBeside = std::size_t{64} << 10, kMostIdBytes = kMostBeside;
+
 // How many elements there are: what a shape claims is not believed before.
 std::size_t count_elements(const RequestJson& data) {
   if (!data.is_array()) return 1;
@@ -298,6 +301,16 @@ RowInput input_of(const std::string& name, const HostArray& array) {
   input.view.shape = array.shape();
   input.view.owner = array.owner();
   return input;
+}
+
+// The arrays no longer lie in the body.
+void copy_inputs(InferRequest& request) {
+  for (RowInput& input : request.inputs) {
+    HostArray array = HostArray::make_unwritten(input.view.shape);
+    const auto* const bytes = static_cast<const std::byte*>(input.view.data);
+    std::copy_n(bytes, array.bytes().size(), array.mutable_bytes().begin());
+    input = input_of(input.name, array);
+  }
 }
 
 Result<RowInput> parse_input(const RequestJson& json, BinaryTail& tail) {
@@ -461,6 +474,8 @@ Result<InferRequest> parse_infer_request(const Body& body,
   if (const RequestJson* const id = member(json, "id")) {
     if (!id->is_string()) return bad("'id' is no text");
     request.id = id->get<std::string>();
+    if (request.id.size() > kMostIdBytes)
+      return bad("'id' is longer than " + std::to_string(kMostIdBytes) + " bytes");
   }
   MILLRACE_TRY_STATUS(parse_parameters(json, request));
   MILLRACE_TRY(request.outputs, parse_outputs(json, request.binary_output));
@@ -475,6 +490,10 @@ Result<InferRequest> parse_infer_request(const Body& body,
     return bad("the body has " + std::to_string(tail.rest.bytes.size()) +
                " bytes behind the binary data that its inputs name");
   }
+  std::size_t kept = 0;
+  for (const RowInput& input : request.inputs) kept += input.view.shape.size_bytes();
+  // What waits counts by its tensors: a body that is mostly something else is not kept for them.
+  if (body.bytes.size() > 2 * kept + kMostBeside) copy_inputs(request);
   return request;
 }
 

@@ -25,8 +25,9 @@ constexpr const char* kJson = "application/json";
 constexpr const char* kBytes = "application/octet-stream";
 constexpr const char* kNpy = "application/x-npy";
 constexpr const char* kHeaderLength = "Inference-Header-Content-Length";
-// What is longer is read and written on another thread than the loop's.
-constexpr std::size_t kLargeBytes = std::size_t{16} << 10;
+// What is longer is read and written on another thread than the loop's; and bodies of which that
+// much is only put together, or checked (BOOL).
+constexpr std::size_t kLargeBytes = std::size_t{16} << 10, kLargeBody = std::size_t{1} << 20;
 // So many bodies wait to be read there; more are refused.
 constexpr std::size_t kMostReading = 32;
 
@@ -220,11 +221,11 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
   auto inference = make_ref<Inference>(exchange, name);
   inference->npy = exchange->header("Content-Type").value_or("").starts_with(kNpy);
   ++in_flight_;
-  const Body sent = exchange->take_body();
+  const SentBody sent = exchange->take_body();
   const std::string encoding(exchange->header("Content-Encoding").value_or(""));
   auto parse = [sent, encoding, json_bytes = *json_bytes, npy = inference->npy, model,
                 most = options_.most_body_bytes]() -> Result<InferRequest> {
-    MILLRACE_TRY(const Body body, unpack_body(sent, encoding, most));
+    MILLRACE_TRY(const Body body, unpack_body(sent.read(), encoding, most));
     if (!npy) {
       MILLRACE_TRY(InferRequest request, parse_infer_request(body, json_bytes));
       MILLRACE_TRY_STATUS(check_outputs(request, *model));
@@ -237,9 +238,9 @@ void InferenceServer::infer(const Ref<HttpExchange>& exchange, const std::string
                               " inputs, and an .npy body is one; ask by JSON");
   };
   // Binary tensors behind JSON are not read; an .npy body, which has none, is read whole.
-  const std::size_t read =
-      inference->npy ? sent.bytes.size() : json_bytes->value_or(sent.bytes.size());
-  if (encoding.empty() && read <= kLargeBytes) return run(inference, parse());
+  const std::size_t read = inference->npy ? sent.size() : json_bytes->value_or(sent.size());
+  if (encoding.empty() && read <= kLargeBytes && sent.size() <= kLargeBody)
+    return run(inference, parse());
   if (reading_ >= kMostReading) {
     return end(inference, millrace::fail(ErrorCode::kResourceExhausted,
                                          std::to_string(reading_) +

@@ -188,6 +188,24 @@ TEST(InferBodyTest, ABinaryTensorIsAViewOfTheBody) {
   EXPECT_EQ(request->inputs[0].view.owner, body.owner);
 }
 
+// What waits counts by its tensors.
+TEST(InferBodyTest, ABodyThatIsMostlySomethingElseIsNotKept) {
+  const std::string json =
+      std::string(1 << 20, ' ') +
+      with_input(
+          R"({"name":"a","datatype":"UINT8","shape":[3],"parameters":{"binary_data_size":3}})");
+  Body body = body_of(json + "abc");
+  const std::weak_ptr<const void> kept = body.owner;
+  const auto request = parse_infer_request(body, json.size());
+  body = {};
+  ASSERT_TRUE(request) << request.error().to_string();
+  EXPECT_TRUE(kept.expired());
+  EXPECT_EQ(elements<char>(request->inputs[0]), (std::vector<char>{'a', 'b', 'c'}));
+  const std::string id(std::size_t{65} << 10, 'i');
+  EXPECT_NE(parse(R"({"id":")" + id + R"(","inputs":[]})").error().message().find("'id'"),
+            std::string::npos);
+}
+
 TEST(InferBodyTest, ParametersAndWantedOutputsAreRead) {
   const auto request = parse(
       R"({"id":"7","inputs":[],"parameters":{"binary_data_output":true,"deadline_ms":12.5,"priority":2},)"

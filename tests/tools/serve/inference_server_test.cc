@@ -170,6 +170,27 @@ TEST(InferenceServerTest, ARequestThatOthersMayReadInAnotherWayEndsItsConnection
     EXPECT_GE(client.receive().status, 400) << framing;
     EXPECT_EQ(client.receive().status, 0) << framing;
   }
+  for (const std::string& framing : {"Content-Length: " + size, "Content-Length: 0" + size,
+                                     std::string("Transfer-Encoding: chunked")}) {
+    Client client(rig.port());
+    client.send("HEAD /v2 HTTP/1.1\r\nHost: x\r\n" + framing + "\r\n\r\n" + inner);
+    EXPECT_GE(client.receive().status, 400) << framing;
+    EXPECT_EQ(client.receive().status, 0) << framing;
+  }
+}
+
+TEST(InferenceServerTest, TheBodyOfAGetIsNoRequest) {
+  Rig rig(1);
+  Client client(rig.port());
+  const std::string inner = "GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string size = std::to_string(inner.size());
+  EXPECT_EQ(
+      client.get("/v2", "Content-Length: " + size + "\r\n\r\n" + inner.substr(0, inner.size() - 2))
+          .status,
+      200);
+  EXPECT_EQ(client.get("/v2/health/live").body, R"({"live":true})");
+  client.send("HEAD /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
 }
 
 TEST(InferenceServerTest, LargeBodiesThatWaitToBeReadAreLimitedAndOthersPass) {
@@ -212,6 +233,13 @@ TEST(InferenceServerTest, WhatAClientMakesLongIsReadAndWrittenElsewhere) {
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_NE(answer.body.find(id), std::string::npos);
   EXPECT_EQ(large.submitted, 2) << "one reads, one writes";
+  const std::string head =
+      R"({"inputs":[{"name":"x","datatype":"BOOL","shape":[1100000],"parameters":{"binary_data_size":1100000}}]})";
+  const Reply refused =
+      client.post(kInfer, head + std::string(1'100'000, '\2'),
+                  "Inference-Header-Content-Length: " + std::to_string(head.size()) + "\r\n");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(large.submitted, 3) << "what is long behind a short head, too";
 
   const std::string npy(20000, 'n');
   EXPECT_EQ(client
@@ -220,7 +248,7 @@ TEST(InferenceServerTest, WhatAClientMakesLongIsReadAndWrittenElsewhere) {
                       "Inference-Header-Content-Length: 1\r\n")
                 .status,
             400);
-  EXPECT_EQ(large.submitted, 3) << "the header says nothing of such a body";
+  EXPECT_EQ(large.submitted, 4) << "the header says nothing of such a body";
 }
 
 TEST(InferenceServerTest, TheStatusHasTheMemoryThatIsLabelledWithTheDevice) {
