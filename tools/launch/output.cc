@@ -39,6 +39,7 @@ std::string MergedLines::end(int rank) {
   std::string text;
   splitters_[static_cast<std::size_t>(rank)].end(
       [&](std::string_view line) { append(rank, line, text); });
+  if (open_ == rank) open_ = kEnded;
   return text;
 }
 

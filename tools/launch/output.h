@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,7 +48,8 @@ class MergedLines {
   void append(int rank, std::string_view line, std::string& text);
 
   std::vector<LineSplitter> splitters_;
-  int open_ = -1;  // the rank whose line has no end yet; -1: none
+  static constexpr int kEnded = std::numeric_limits<int>::max();
+  int open_ = -1;  // the rank whose line has no end yet; -1: none; kEnded: it gets none
 };
 
 // The standard errors of the ranks: "[0-3] text", "[0,2] text". A line waits a short time for equal

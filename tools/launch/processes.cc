@@ -83,18 +83,22 @@ std::vector<std::string> own_variables() {
   return variables;
 }
 
+std::string log_path(const std::string& folder, int rank, const char* stream) {
+  return folder + "/" + std::to_string(rank) + "." + stream;
+}
 Result<Descriptor> open_log(const std::string& folder, int rank, const char* stream) {
-  const std::string path = folder + "/" + std::to_string(rank) + "." + stream;
+  const std::string path = log_path(folder, rank, stream);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) return errno_error("writing " + path, errno);
   return file;
 }
 
-Status write_all(const Descriptor& file, std::string_view bytes) {
+// path: of the file, which may be none.
+Status write_all(const Descriptor& file, const std::string& path, std::string_view bytes) {
   while (file && !bytes.empty()) {
     const ssize_t size = ::write(file.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno_error("writing the log of a rank", errno);
+    if (size < 0) return errno_error("writing " + path, errno);
     bytes.remove_prefix(static_cast<std::size_t>(size));
   }
   return {};
@@ -127,6 +131,7 @@ class Launch {
     Descriptor out_log = {}, err_log = {};
     int incarnation = 0;
     int generation = 0;      // how many of its processes have ended
+    bool end_seen = false;   // by look_for_failure()
     std::string words = {};  // the last ones of its process, or why there is none
   };
 
@@ -136,6 +141,8 @@ class Launch {
   void check(const Status& status);
 
   Status wait_writable(int descriptor);
+  bool is_watched(const Rank& rank) const;
+  void look_for_failure();
   void press(const Commands& commands);
   void apply(const Commands& commands);
   void pass_on_failure(const Commands& commands);
@@ -242,15 +249,47 @@ Status Launch::wait_writable(int descriptor) {
       const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
       wait_ms = static_cast<int>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<int>::max()));
     }
-    pollfd streams[] = {{.fd = descriptor, .events = POLLOUT, .revents = 0},
-                        {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
-    const int found = ::poll(streams, 2, wait_ms);
+    std::vector<pollfd> streams = {{.fd = descriptor, .events = POLLOUT, .revents = 0},
+                                   {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
+    for (const Rank& rank : ranks_) {
+      if (is_watched(rank))
+        streams.push_back({.fd = rank.process.end.get(), .events = POLLIN, .revents = 0});
+    }
+    const int found = ::poll(streams.data(), streams.size(), wait_ms);
     if (streams[0].revents != 0) return {};
+    look_for_failure();
     while (const int number = signals_.next()) press(machine_.signalled(number, now()));
     press(machine_.timer(now()));
     no_reader_ = is_over && found == 0;
   }
   return fail(ErrorCode::kDataLoss, "no reader takes what launch writes");
+}
+
+// Where the first failure ends the job, those who have joined hear of it although the loop does not
+// run: the end of such a rank, and others that were seen, need no second look.
+bool Launch::is_watched(const Rank& rank) const {
+  const LaunchRules& rules = options_.rules;
+  const bool first_ends = rules.restarts == 0 && (rules.least == 0 || rules.least == rules.ranks);
+  return first_ends && !passed_on_ && rank.process.pid != 0 && !rank.end_seen;
+}
+
+void Launch::look_for_failure() {
+  for (int number = 0; number < options_.rules.ranks; ++number) {
+    Rank& rank = at(number);
+    if (!is_watched(rank)) continue;
+    const std::optional<ProcessEnd> end = end_of(rank.process);
+    if (!end) continue;
+    rank.end_seen = true;
+    const bool killed = end->signal != 0;
+    if (!killed && end->exit == 0) continue;
+    passed_on_ = true;
+    server_->fail({.member = {.rank = static_cast<std::uint32_t>(number),
+                              .host = net::host_name(),
+                              .pid = rank.process.pid},
+                   .reason = killed ? net::FailureReason::kSignal : net::FailureReason::kExit,
+                   .number = killed ? end->signal : end->exit,
+                   .words = folded_.words(number)});
+  }
 }
 
 // In the middle of a call of the listener: signals at once, the rest after it.
@@ -437,7 +476,10 @@ ssize_t Launch::read_once(int rank, Stream stream) {
   const ssize_t size = ::read(pipe.get(), bytes_.data(), bytes_.size());
   if (size <= 0) return size;
   const std::string_view bytes(bytes_.data(), static_cast<std::size_t>(size));
-  check(write_all(out ? r.out_log : r.err_log, bytes));
+  if (!options_.log_folder.empty()) {
+    check(write_all(out ? r.out_log : r.err_log,
+                    log_path(options_.log_folder, rank, out ? "stdout" : "stderr"), bytes));
+  }
   check(out ? listener_.out(merged_.add(rank, bytes))
             : listener_.err(folded_.add(rank, bytes, now())));
   return size;

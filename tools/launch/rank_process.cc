@@ -135,7 +135,10 @@ Result<GroupKeeper> GroupKeeper::start(const JobFolder& folder) {
   MILLRACE_TRY(Pipe pipe, make_pipe());
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("starting a process", errno);
-  if (pid == 0) keep(pipe.read.get(), *groups->get(), folder.path());
+  if (pid == 0) {
+    pipe.write = Descriptor();  // the keeper waits for its end, also where close_range() is refused
+    keep(pipe.read.get(), *groups->get(), folder.path());
+  }
   return GroupKeeper(std::move(groups), std::move(pipe.write), pid);
 }
 

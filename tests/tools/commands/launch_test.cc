@@ -340,6 +340,35 @@ TEST(LaunchTest, ReaderThatTakesNothingHoldsNoSignalUp) {
   EXPECT_EQ(process.wait().code, 130) << process.wait().err;
 }
 
+// Those who have joined hear of a failure although launch waits for its reader.
+TEST(LaunchTest, ReaderThatTakesNothingHoldsNoFailureUp) {
+  const FullPipe pipe;
+  const testing::TempFolder files;
+  const auto word_of = [&](const char* name) {
+    std::string line;
+    while (!(std::ifstream(files.file(name)) >> line >> line)) ::poll(nullptr, 0, 1);
+    return line;
+  };
+  const std::string rank = "exec " + testing::build_folder() + "/bin/job_rank ";
+  Process process(
+      pipe.command("-n 3 --silent-after 0 --grace 600 -- sh -c 'case $RANK in 0) exec yes;; 1) " +
+                   rank + "joined sleep 600 > " + files.file("joined") + ";; *) " + rank +
+                   "joined failure > " + files.file("heard") + ";; esac'"));
+  pipe.wait_until_full();
+  word_of("heard");  // it has joined, too
+  ::kill(std::stoi(word_of("joined")), SIGKILL);
+  std::string heard;
+  while (heard.find("rank 1") == std::string::npos) {
+    ::poll(nullptr, 0, 1);
+    std::stringstream all;
+    all << std::ifstream(files.file("heard")).rdbuf();
+    heard = all.str();
+  }
+  process.send(SIGINT);
+  process.send(SIGTERM);
+  process.wait();
+}
+
 TEST(LaunchTest, WhatARankLeavesInItsGroupEndsWithIt) {
   const Outcome o = run_millrace(launch({"-n", "1"}, "sleep 600 & echo left $!"));
   EXPECT_EQ(o.code, 0) << o.err;

@@ -53,7 +53,7 @@ TEST(MergedLinesTest, LastLineWithoutAnEndGetsOneWhereAnotherRanksFollows) {
   MergedLines lines(2);
   EXPECT_EQ(lines.add(0, "a"), "");
   EXPECT_EQ(lines.end(0), "a");
-  EXPECT_EQ(lines.add(0, "b\nc"), "b\n") << "of the rank's next process";
+  EXPECT_EQ(lines.add(0, "b\nc"), "\nb\n") << "of the rank's next process";
   EXPECT_EQ(lines.end(0), "c");
   EXPECT_EQ(lines.add(1, "d\n"), "\nd\n");
   EXPECT_EQ(lines.add(0, "e\n"), "e\n");
