@@ -383,7 +383,8 @@ void Execution::run() noexcept {
   if (status && last_output_) write(*last_output_);
   for (std::size_t o = 0; status && spans_ && o < outputs_.size(); ++o) write(o);
   CpuDevice& device = *device_;
-  inputs_ = {};  // their blocks are free for the next one
+  inputs_ = {};  // their blocks are free for the next one, and to be donated
+  blocks_ = {};
   device.next();
   finish(status);
 }
@@ -484,8 +485,10 @@ void Execution::end_run() {
   output_bytes_ = {};
 }
 
+// Until the last one is written the program may read the others.
 void Execution::write(std::size_t output) {
-  CpuArray::write(std::move(outputs_[output]), std::move(blocks_[output]));
+  Ref<Block> block = left_ == 0 ? std::move(blocks_[output]) : blocks_[output];
+  CpuArray::write(std::move(outputs_[output]), std::move(block));
 }
 
 Status Execution::assign_blocks() {

@@ -315,6 +315,27 @@ TEST_F(CpuClientTest, PutMemoryBecomesTheArrayAndOtherMemoryIsRefused) {
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
 }
 
+// The caller has released it, and the program still reads it.
+TEST_F(CpuClientTest, AnOutputThatIsWrittenStaysUntilTheProgramEnds) {
+  std::optional<Buffer> other;
+  ScriptedProgram program{.inputs = {}, .outputs = {kVector, kVector}};
+  program.body = [&](const RunCall& call) -> Status {
+    auto* const first = static_cast<float*>(call.outputs[0]);
+    std::fill_n(first, kElements, 5.0F);
+    call.output_written(0);
+    other = put_now({9, 9, 9, 9});  // in memory that is free
+    std::copy_n(first, kElements, static_cast<float*>(call.outputs[1]));
+    call.output_written(1);
+    return {};
+  };
+  start(std::move(program));
+  Buffer second = launch({}).value().outputs[1];
+  executor_.run_until_idle();
+  EXPECT_THAT(values_of(second), ElementsAre(5, 5, 5, 5));
+  EXPECT_THAT(values_of(*other), ElementsAre(9, 9, 9, 9));
+  other.reset();
+}
+
 TEST_F(CpuClientTest, FailedProgramFailsItsOutputsAndWhatDependsOnThem) {
   ScriptedProgram program = increment(false);
   program.body = [](const RunCall& /*call*/) -> Status {
