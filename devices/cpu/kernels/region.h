@@ -57,12 +57,13 @@ class RegionFrame {
   }
   void run(int n) { program_.run(pointers_, n); }
   // The region of (accumulators..., elements...) for one of each: its results become the
-  // accumulators.
-  void fold(std::span<const DType> types, void* const* accumulators, const void* const* elements) {
+  // accumulators. elements_first: of (elements..., accumulators...).
+  void fold(std::span<const DType> types, void* const* accumulators, const void* const* elements,
+            bool elements_first = false) {
     const auto count = static_cast<int>(types.size());
     for (int k = 0; k < count; ++k) {
-      set_argument(k, accumulators[k]);
-      set_argument(count + k, elements[k]);
+      set_argument(elements_first ? count + k : k, accumulators[k]);
+      set_argument(elements_first ? k : count + k, elements[k]);
     }
     run(1);
     // All results first: one may be an accumulator itself.

@@ -61,6 +61,28 @@ TEST(PlanWindowsTest, ACumulativeMaximumIsNoPooling) {
   }
 }
 
+// The first number that is not 0, of those from a place on or up to it.
+TEST(PlanWindowsTest, ACumulativeFoldKeepsTheOrderOfItsElements) {
+  for (const bool reverse : {false, true}) {
+    TestProgram p(
+        "func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {\n"
+        "%i = stablehlo.constant dense<0> : tensor<i32>\n"
+        "%a = \"stablehlo.reduce_window\"(%x, %i) <{window_dimensions = array<i64: 4>, padding = "
+        "dense<[[" +
+        std::string(reverse ? "0, 3" : "3, 0") +
+        "]]> : tensor<1x2xi64>}> ({\n^bb0(%p: tensor<i32>, %q: tensor<i32>):\n"
+        "%k = stablehlo.constant dense<0> : tensor<i32>\n"
+        "%c = stablehlo.compare NE, %p, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "%s = stablehlo.select %c, %p, %q : tensor<i1>, tensor<i32>\n"
+        "stablehlo.return %s : tensor<i32>\n}) : "
+        "(tensor<4xi32>, tensor<i32>) -> tensor<4xi32>\nreturn %a : tensor<4xi32>\n}\n");
+    const std::vector<std::int32_t> x = {1, 0, 3, 4};
+    const std::vector<std::int32_t> want =
+        reverse ? std::vector{1, 3, 3, 4} : std::vector{1, 1, 1, 1};
+    EXPECT_EQ(values_of<std::int32_t>(p.run({bytes_of(x)})[0]), want);
+  }
+}
+
 TEST(PlanWindowsTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) {
   const auto text = [](const std::string& body) {
     return R"(func.func @main(%x: tensor<3x7x9x5xf32>, %s: tensor<3x3x4x5xf32>) -> (tensor<3x3x4x5xf32>, tensor<3x7x9x5xf32>) {

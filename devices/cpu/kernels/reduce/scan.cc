@@ -184,7 +184,7 @@ void scan_region(const Region& region, const Scan& scan, std::span<const std::in
               };
               for (std::size_t k = 0; k < types.size(); ++k)
                 elements[k] = static_cast<const std::byte*>(operands[k]) + offset(k);
-              frame.fold(types, accumulators, elements);
+              frame.fold(types, accumulators, elements, scan.reverse);
               for (std::size_t k = 0; k < types.size(); ++k)
                 std::memcpy(static_cast<std::byte*>(outputs[k]) + offset(k), sums[k],
                             byte_width(types[k]));

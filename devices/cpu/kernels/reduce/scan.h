@@ -25,8 +25,8 @@ inline constexpr std::int64_t kLongScan = 256;
 std::optional<Scan> find_scan(const Window& window, std::span<const std::int64_t> dims);
 
 // As reduce_window_region, one step for each element; long sums and products of f16 and bf16 are
-// f32 until they are stored. From the end the elements are folded in the other order, so that the
-// body must be associative and commutative, as StableHLO asks of it.
+// f32 until they are stored. From the end each element comes before what is folded of those behind
+// it, so that the body need be associative alone, as StableHLO asks of it.
 void scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
                  std::span<const DType> types, std::span<const void* const> operands,
                  std::span<const void* const> inits, std::span<void* const> outputs,
