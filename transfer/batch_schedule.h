@@ -138,7 +138,7 @@ class BatchSchedule {
     std::set<Due, std::less<>, PoolAllocator<Due>> due = {};
     std::int64_t rows = 0;
     std::map<std::int64_t, Duration> measured = {};  // by size
-    std::uint64_t cuts = 0;                          // batches that were cut to a smaller size
+    std::uint64_t cuts = 0;                          // to a smaller size
   };
   struct Queue {
     QueueOptions options = {};

@@ -21,6 +21,7 @@ namespace {
 
 constinit thread_local ShortWait short_wait;
 
+// To another thread of this core and back: 2.2 us on one machine (sched_yield).
 constexpr std::chrono::microseconds kTwoSwitches(3);
 
 class BlockingWaiter final : public Waiter {

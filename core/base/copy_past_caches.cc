@@ -30,20 +30,28 @@ void copy_past_caches(std::byte* to, std::span<const std::byte> from) {
   if (left > 0) std::memcpy(to, at, left);
 }
 
-void CopyForAnotherCore::operator()(std::byte* to, std::span<const std::byte> from) {
-  const bool learns = phase_ < 2 * kPhases;
-  if (learns && pieces_ == 0) begin_ = steady_clock().now();
-  past_caches_ ? copy_past_caches(to, from)
-               : static_cast<void>(std::copy(from.begin(), from.end(), to));
-  if (!learns) return;
-  bytes_ += from.size();
+void CopyChoice::copied(std::size_t bytes, TimePoint begin, TimePoint end) {
+  if (pieces_ == 0) begin_ = begin;
+  bytes_ += bytes;
   if (++pieces_ < kPieces) return;
-  const Duration time = steady_clock().now() - begin_;
+  const auto time = static_cast<double>((end - begin_).count());
   double& fastest = past_caches_ ? fastest_past_ : fastest_plain_;
-  fastest = std::min(fastest, static_cast<double>(time.count()) / static_cast<double>(bytes_));
+  fastest = std::min(fastest, time / static_cast<double>(bytes_));
   pieces_ = 0;
   bytes_ = 0;
-  past_caches_ = ++phase_ < 2 * kPhases ? !past_caches_ : fastest_past_ < fastest_plain_;
+  ++phase_;
+  past_caches_ = is_made() ? fastest_past_ < fastest_plain_ : !past_caches_;
+}
+
+void CopyForAnotherCore::operator()(std::byte* to, std::span<const std::byte> from) {
+  const bool learns = !choice_.is_made() && !from.empty();
+  const TimePoint begin = learns ? steady_clock().now() : TimePoint();
+  if (choice_.past_caches()) {
+    copy_past_caches(to, from);
+  } else if (!from.empty()) {
+    std::memcpy(to, from.data(), from.size());  // not ranges::copy: g++ 12 makes it a loop
+  }
+  if (learns) choice_.copied(from.size(), begin, steady_clock().now());
 }
 
 }  // namespace millrace

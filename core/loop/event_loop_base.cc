@@ -204,37 +204,21 @@ template <class Done>
 bool LoopBase::wait_offering(const Done& done) {
   if (memory_.empty()) return short_wait_.wait_for(done);
   const ShortWait before = short_wait_;
-  seat_.store(Seat::kOffered);
+  seat_.offer();
   const bool found = short_wait_.wait_for([&] {
-    if (!regain()) return false;
+    if (!seat_.regain()) return false;
     if (ran_elsewhere_ || done()) return true;
-    seat_.store(Seat::kOffered);
+    seat_.offer();
     return false;
   });
-  if (seat_.load() != Seat::kOwn) await_seat();
+  seat_.await();
   if (!std::exchange(ran_elsewhere_, false)) return found;
   short_wait_ = before;  // the wait says nothing of what the next one is worth
   return true;
 }
 
-bool LoopBase::regain() {
-  Seat offered = Seat::kOffered;
-  return seat_.compare_exchange_strong(offered, Seat::kOwn);
-}
-
-void LoopBase::await_seat() {
-  while (!regain()) {
-    Seat taken = Seat::kTaken;
-    if (!seat_.compare_exchange_strong(taken, Seat::kAwaited)) continue;
-    seat_.wait(Seat::kAwaited);
-    return;  // it was handed back
-  }
-}
-
 bool LoopBase::run_some() noexcept {
-  Seat seat = seat_.load();
-  if (seat != Seat::kOffered || made_in_ != detail::fork_generation()) return false;
-  if (!seat_.compare_exchange_strong(seat, Seat::kTaken)) return false;
+  if (made_in_ != detail::fork_generation() || !seat_.take()) return false;
   const RunningLoopScope here(*this);
   const bool ran = !stopping_.load() && (memory_ready() || awake_.load() == Awake::kYes);
   if (ran) {
@@ -243,11 +227,7 @@ bool LoopBase::run_some() noexcept {
     awake_.store(Awake::kLooking);  // a stop or a timer is seen by ran_elsewhere_
     if (!run_posted()) awake_.store(Awake::kYes);
   }
-  seat = Seat::kTaken;
-  if (!seat_.compare_exchange_strong(seat, Seat::kOffered)) {
-    seat_.store(Seat::kOwn);
-    seat_.notify_one();
-  }
+  seat_.give();
   return ran;
 }
 

@@ -15,6 +15,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/short_wait.h"
 #include "millrace/core/loop/event_loop.h"
+#include "millrace/core/loop/loop_seat.h"
 
 namespace millrace {
 
@@ -82,19 +83,9 @@ class LoopBase : public EventLoop {
     kYes,      // something was posted, or is to change -> kNo, kLooking
   };
 
-  // Who may touch what is confined to the loop's thread.
-  enum class Seat : std::uint8_t {
-    kOwn,      // the loop's thread -> kOffered
-    kOffered,  // a thread that waits for the loop may take it -> kOwn, kTaken
-    kTaken,    // that thread has it -> kOffered, kAwaited
-    kAwaited,  // and the loop's thread sleeps until it gets it back -> kOwn
-  };
-
   // Lets other threads run the loop (run_some) until it looks again.
   template <class Done>
   bool wait_offering(const Done& done);
-  bool regain();
-  void await_seat();
   Work* take();
   bool empty();
   void wake();
@@ -126,7 +117,7 @@ class LoopBase : public EventLoop {
   bool posted_here_ = false;
   std::vector<MemoryWatch*> memory_;
   ShortWait short_wait_;
-  std::atomic<Seat> seat_{Seat::kOwn};
+  LoopSeat seat_;  // its holder touches what is confined to the loop's thread
   const unsigned made_in_ = detail::fork_generation();  // the process whose loop it is
   bool ran_elsewhere_ = false;  // run_some() ran something since the loop's thread looked
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -20,6 +21,32 @@ TEST(CopyPastCachesTest, CopiesAllBytesAndNoOthersAtAnyAlignment) {
       std::ranges::copy(source, expected.begin() + static_cast<long>(at));
       ASSERT_EQ(to, expected) << size << " bytes to " << at;
     }
+  }
+}
+
+TEST(CopyPastCachesTest, TheWayInWhichMoreBytesPassIsChosen) {
+  using std::chrono::nanoseconds;
+  struct Row {
+    int plain, past;  // ns from one piece to the next, of the fastest phase
+    bool chosen;      // past the caches
+  };
+  for (const Row& row : {Row{30, 20, true}, Row{20, 30, false}, Row{20, 20, false}}) {
+    CopyChoice choice;
+    TimePoint now{};
+    int turns = 0;
+    for (int piece = 0; piece < 2 * CopyChoice::kPhases * CopyChoice::kPieces; ++piece) {
+      ASSERT_FALSE(choice.is_made());
+      const bool past = choice.past_caches();
+      const int phase = piece / CopyChoice::kPieces;
+      // The copies alone take as long, and the stream pauses in all phases but two.
+      const int pause = phase == 2 || phase == 3 ? 0 : 1000;
+      choice.copied(100, now, now + nanoseconds(10));
+      now += nanoseconds((past ? row.past : row.plain) + pause);
+      turns += choice.past_caches() != past ? 1 : 0;
+    }
+    EXPECT_TRUE(choice.is_made());
+    EXPECT_EQ(choice.past_caches(), row.chosen) << row.plain << " " << row.past;
+    EXPECT_GE(turns, 2 * CopyChoice::kPhases - 1);
   }
 }
 

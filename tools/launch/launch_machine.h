@@ -76,6 +76,7 @@ struct LaunchRules {
   Duration restart_delay{0};
   int least = 0;  // ranks that the job goes on with; 0: all
   std::optional<Duration> deadline = {};
+  bool any_failure_ends() const { return restarts == 0 && (least == 0 || least == ranks); }
 };
 
 // The rules:

@@ -104,6 +104,18 @@ Status write_all(const Descriptor& file, const std::string& path, std::string_vi
   return {};
 }
 
+net::JobFailure failure_of(const RankEnd& end, const std::string& words) {
+  static constexpr net::FailureReason kReasons[] = {
+      net::FailureReason::kExit, net::FailureReason::kSignal, net::FailureReason::kSilent,
+      net::FailureReason::kNotStarted};
+  return {.member = {.rank = static_cast<std::uint32_t>(end.rank),
+                     .host = net::host_name(),
+                     .pid = end.pid},
+          .reason = kReasons[static_cast<std::size_t>(end.reason)],
+          .number = end.reason == Reason::kExit ? end.end.exit : end.end.signal,
+          .words = words};
+}
+
 class Launch {
  public:
   Launch(const LaunchOptions& options, LaunchListener& listener, const JobFolder& folder,
@@ -213,8 +225,7 @@ Status Launch::open_store() {
                           .tcp = options_.tcp_store,
                           .secret = options_.transport == "tcp",
                           .silent_after = options_.silent_after};
-  const int least = rules.least > 0 ? rules.least : rules.ranks;
-  if (rules.restarts > 0 || least < rules.ranks) server.least = least;
+  if (!rules.any_failure_ends()) server.least = rules.least > 0 ? rules.least : rules.ranks;
   MILLRACE_TRY(server_, JobServer::start(folder_, server, std::move(hooks)));
   return {};
 }
@@ -268,9 +279,8 @@ Status Launch::wait_writable(int descriptor) {
 // Where the first failure ends the job, those who have joined hear of it although the loop does not
 // run: the end of such a rank, and others that were seen, need no second look.
 bool Launch::is_watched(const Rank& rank) const {
-  const LaunchRules& rules = options_.rules;
-  const bool first_ends = rules.restarts == 0 && (rules.least == 0 || rules.least == rules.ranks);
-  return first_ends && !passed_on_ && rank.process.pid != 0 && !rank.end_seen;
+  return options_.rules.any_failure_ends() && !passed_on_ && rank.process.pid != 0 &&
+         !rank.end_seen;
 }
 
 void Launch::look_for_failure() {
@@ -280,15 +290,13 @@ void Launch::look_for_failure() {
     const std::optional<ProcessEnd> end = end_of(rank.process);
     if (!end) continue;
     rank.end_seen = true;
-    const bool killed = end->signal != 0;
-    if (!killed && end->exit == 0) continue;
+    const RankEnd found{.rank = number,
+                        .pid = rank.process.pid,
+                        .reason = end->signal != 0 ? Reason::kSignal : Reason::kExit,
+                        .end = *end};
+    if (!found.failed()) continue;
     passed_on_ = true;
-    server_->fail({.member = {.rank = static_cast<std::uint32_t>(number),
-                              .host = net::host_name(),
-                              .pid = rank.process.pid},
-                   .reason = killed ? net::FailureReason::kSignal : net::FailureReason::kExit,
-                   .number = killed ? end->signal : end->exit,
-                   .words = folded_.words(number)});
+    server_->fail(failure_of(found, folded_.words(number)));
   }
 }
 
@@ -351,20 +359,11 @@ void Launch::apply(const Commands& commands) {
 
 // Before what waits for a reader: those who have joined hear of it at once.
 void Launch::pass_on_failure(const Commands& commands) {
-  static constexpr net::FailureReason kReasons[] = {
-      net::FailureReason::kExit, net::FailureReason::kSignal, net::FailureReason::kSilent,
-      net::FailureReason::kNotStarted};
   if (passed_on_) return;
   std::vector<std::pair<net::JobMember, bool>> over;  // and whether it has done its work
   for (const Command& command : commands) {
     const RankEnd& end = command.end;
-    const net::JobFailure failure{
-        .member = {.rank = static_cast<std::uint32_t>(end.rank),
-                   .host = net::host_name(),
-                   .pid = end.pid},
-        .reason = kReasons[static_cast<std::size_t>(end.reason)],
-        .number = end.reason == Reason::kExit ? end.end.exit : end.end.signal,
-        .words = at(end.rank).words};
+    const net::JobFailure failure = failure_of(end, at(end.rank).words);
     if (command.kind == Command::Kind::kRestart || command.kind == Command::Kind::kLost)
       server_->lost(failure);
     const bool is_over = machine_.state(end.rank) == RankState::kEnded && !machine_.first_failure();

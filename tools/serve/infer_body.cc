@@ -303,9 +303,15 @@ RowInput input_of(const std::string& name, const HostArray& array) {
   return input;
 }
 
-// The arrays no longer lie in the body.
-void copy_inputs(InferRequest& request) {
+// What waits counts by its tensors: a body that is mostly something else is not kept for them.
+void copy_if_small(InferRequest& request, const Body& body) {
+  const auto in_body = [&](const RowInput& input) { return input.view.owner == body.owner; };
+  std::size_t kept = 0;
+  for (const RowInput& input : request.inputs)
+    kept += in_body(input) ? input.view.shape.size_bytes() : 0;
+  if (body.bytes.size() <= 2 * kept + kMostBeside) return;
   for (RowInput& input : request.inputs) {
+    if (!in_body(input)) continue;
     HostArray array = HostArray::make_unwritten(input.view.shape);
     const auto* const bytes = static_cast<const std::byte*>(input.view.data);
     std::copy_n(bytes, array.bytes().size(), array.mutable_bytes().begin());
@@ -490,10 +496,7 @@ Result<InferRequest> parse_infer_request(const Body& body,
     return bad("the body has " + std::to_string(tail.rest.bytes.size()) +
                " bytes behind the binary data that its inputs name");
   }
-  std::size_t kept = 0;
-  for (const RowInput& input : request.inputs) kept += input.view.shape.size_bytes();
-  // What waits counts by its tensors: a body that is mostly something else is not kept for them.
-  if (body.bytes.size() > 2 * kept + kMostBeside) copy_inputs(request);
+  copy_if_small(request, body);
   return request;
 }
 

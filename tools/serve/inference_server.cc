@@ -25,8 +25,8 @@ constexpr const char* kJson = "application/json";
 constexpr const char* kBytes = "application/octet-stream";
 constexpr const char* kNpy = "application/x-npy";
 constexpr const char* kHeaderLength = "Inference-Header-Content-Length";
-// What is longer is read and written on another thread than the loop's; and bodies of which that
-// much is only put together, or checked (BOOL).
+// What is longer than the first to read or to write, or than the second to put together, is handled
+// on another thread than the loop's.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 10, kLargeBody = std::size_t{1} << 20;
 // So many bodies wait to be read there; more are refused.
 constexpr std::size_t kMostReading = 32;

@@ -5,7 +5,6 @@
 namespace millrace::devices::cpu {
 namespace {
 
-constexpr std::int64_t kMaxLines = kMaxPoolLines;
 constexpr std::int64_t kPartElements = 32 << 10;
 constexpr std::int64_t kMaxParts = 32, kLeastLines = 4;
 constexpr std::int64_t kMaxStride = 16;
@@ -89,7 +88,7 @@ std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims,
     g.stride_depth = window.strides[d];
     g.pad_front = window.pad_low[d];
   }
-  if (g.window_lines() > kMaxLines || g.out_width == 0 || g.out_height == 0 || g.out_depth == 0)
+  if (g.window_lines() > kMaxPoolLines || g.out_width == 0 || g.out_height == 0 || g.out_depth == 0)
     return std::nullopt;
   return g;
 }
@@ -100,7 +99,7 @@ bool has_pool_gradient(const PoolGeometry& g) {
   return g.depth == 1 && g.out_depth == 1 && g.window_depth == 1 && g.pad_top == 0 &&
          g.pad_left == 0 && g.pad_bottom == 0 && g.pad_right == 0 &&
          g.stride_height >= g.window_height && g.stride_width >= g.window_width &&
-         g.stride_height <= kMaxLines;
+         g.stride_height <= kMaxPoolLines;
 }
 
 std::size_t pool_scratch_bytes(const PoolGeometry& g) {
@@ -116,7 +115,7 @@ void pool(const PoolGeometry& g, PoolKind kind, const float* x, float init, floa
   each_part(pool_parts(g), result_lines(g), parallel,
             [&](int part, std::int64_t begin, std::int64_t end) {
               float* row = reinterpret_cast<float*>(scratch) + part * wide_row(g);
-              const float* lines[kMaxLines];
+              const float* lines[kMaxPoolLines];
               for (std::int64_t i = begin; i < end; ++i) {
                 const std::int64_t y = i % g.out_height, z = i / g.out_height % g.out_depth,
                                    o = i / g.out_height / g.out_depth;
@@ -149,8 +148,8 @@ void pool_gradient(const PoolGeometry& g, const float* x, const float* source, f
           pattern[i] = covered ? static_cast<std::int32_t>(column % g.stride_width) : -1;
           wide_chosen[i] = 0;
         }
-        const float* lines[kMaxLines];
-        float* out_lines[kMaxLines];
+        const float* lines[kMaxPoolLines];
+        float* out_lines[kMaxPoolLines];
         for (std::int64_t o = begin; o < end; ++o) {
           float* image = out + o * g.height * line;
           for (std::int64_t y = 0; y < g.out_height; ++y) {

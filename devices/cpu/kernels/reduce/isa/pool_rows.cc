@@ -1,7 +1,6 @@
 // The rows of pool.h, compiled once per instruction set.
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
@@ -33,16 +32,6 @@ MILLRACE_INLINE void copy_blocks(T* to, std::int64_t to_step, const T* from, std
   }
 }
 
-template <PoolKind kKind>
-MILLRACE_INLINE float pick(float a, float b) {
-  if constexpr (kKind == PoolKind::kSum)
-    return a + b;
-  else if constexpr (kKind == PoolKind::kMaximum)
-    return (a > b || a != a) ? a : b;
-  else
-    return (a < b || a != a) ? a : b;
-}
-
 // A vector: compilers leave loops over numbers scalar, since pick() may branch.
 #if defined(__AVX512F__)
 constexpr std::int64_t kLanes = 16;
@@ -52,15 +41,18 @@ constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kLanes = 4;
 #endif
 typedef float Floats __attribute__((vector_size(4 * kLanes)));  // NOLINT(modernize-use-using)
-MILLRACE_INLINE Floats load(const float* from) {
-  Floats all;
-  __builtin_memcpy(&all, from, sizeof all);
-  return all;
+
+// T: a number, or Floats.
+template <class T>
+MILLRACE_INLINE T load(const float* from) {
+  T loaded;
+  __builtin_memcpy(&loaded, from, sizeof loaded);
+  return loaded;
 }
 MILLRACE_INLINE void store(float* to, const Floats& all) { __builtin_memcpy(to, &all, sizeof all); }
 
-template <PoolKind kKind>
-MILLRACE_INLINE Floats pick(const Floats& a, const Floats& b) {
+template <PoolKind kKind, class T>
+MILLRACE_INLINE T pick(const T& a, const T& b) {
   if constexpr (kKind == PoolKind::kSum)
     return a + b;
   else if constexpr (kKind == PoolKind::kMaximum)
@@ -78,7 +70,7 @@ void pick_down(const float* const* lines, std::int64_t count, float init, float*
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     Floats best = first - Floats{};
-    for (std::int64_t l = 0; l < count; ++l) best = pick<kKind>(best, load(lines[l] + i));
+    for (std::int64_t l = 0; l < count; ++l) best = pick<kKind>(best, load<Floats>(lines[l] + i));
     store(row + i, best);
   }
   for (; i < n; ++i) {
@@ -89,15 +81,11 @@ void pick_down(const float* const* lines, std::int64_t count, float init, float*
 }
 
 // Those across a row, of from, from + step, ..., and a sum's init.
-template <PoolKind kKind, class T>
-MILLRACE_INLINE T pick_across(T best, const float* from, std::int64_t count, std::int64_t step,
+template <class T, PoolKind kKind>
+MILLRACE_INLINE T pick_across(const float* from, std::int64_t count, std::int64_t step,
                               float init) {
-  for (std::int64_t w = 1; w < count; ++w) {
-    if constexpr (std::is_same_v<T, Floats>)
-      best = pick<kKind>(best, load(from + w * step));
-    else
-      best = pick<kKind>(best, from[w * step]);
-  }
+  T best = load<T>(from);
+  for (std::int64_t w = 1; w < count; ++w) best = pick<kKind>(best, load<T>(from + w * step));
   return kKind == PoolKind::kSum ? best + init : best;
 }
 
@@ -116,8 +104,11 @@ void forward_row(const PoolGeometry& g, const float* const* lines, float init, f
   pick_down<kKind>(inside, count, init, row + edge, n);
   for (std::int64_t i = edge + n; i < padded; ++i) row[i] = kSum ? 0 : init;
   const std::int64_t reach = padded - (g.window_width - 1) * g.inner;
-  const auto across = [&]<class T>(T best, const float* from) {
-    return pick_across<kKind>(best, from, g.window_width, g.inner, init);
+  const auto floats_at = [&](const float* from) {
+    return pick_across<Floats, kKind>(from, g.window_width, g.inner, init);
+  };
+  const auto float_at = [&](const float* from) {
+    return pick_across<float, kKind>(from, g.window_width, g.inner, init);
   };
   // Where results lie far apart, only these. What is written too much is written again.
   if (g.stride_width > 1 && g.inner > 4) {
@@ -128,15 +119,15 @@ void forward_row(const PoolGeometry& g, const float* const* lines, float init, f
       std::int64_t c = 0;
       for (; c < g.inner && x * step + c + kLanes <= reach && x * g.inner + c + kLanes <= end;
            c += kLanes)
-        store(to + c, across(load(from + c), from + c));
-      for (; c < g.inner; ++c) to[c] = across(from[c], from + c);
+        store(to + c, floats_at(from + c));
+      for (; c < g.inner; ++c) to[c] = float_at(from + c);
     }
     return;
   }
   // Ascending, so what is read is not yet changed.
   std::int64_t i = 0;
-  for (; i + kLanes <= reach; i += kLanes) store(row + i, across(load(row + i), row + i));
-  for (; i < reach; ++i) row[i] = across(row[i], row + i);
+  for (; i + kLanes <= reach; i += kLanes) store(row + i, floats_at(row + i));
+  for (; i < reach; ++i) row[i] = float_at(row + i);
   copy_blocks(out, g.inner, row, g.stride_width * g.inner, g.inner, g.out_width);
 }
 
